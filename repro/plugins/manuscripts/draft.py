@@ -204,7 +204,7 @@ class _Drafting:
 
     def _place(self, column: ColumnMeaning) -> Place:
         head = [row[column.place] for row in self.read_as.layout.table.head]
-        return next((cell.place for cell in reversed(head) if cell.text.strip()), self.source.place)
+        return next((c.place for c in reversed(head) if c.text.strip()), self.source.place)
 
     def _row(self, row: int, group: str | None, id: str) -> Entry:
         plan = self.read_as.layout

@@ -75,7 +75,7 @@ def meaning(table: source_tables.SourceTable, *, is_turned: bool = False) -> Mea
         plan = layouts.layout(layouts.transposed(table, depth), vocabulary.measures)
     shared = _Shared.of(plan)
     columns = [_column(plan, place, shared) for place in plan.values]
-    units = Counter(column.unit for column in columns if column.unit and not column.is_cost)
+    units = Counter(c.unit for c in columns if c.unit and not c.is_cost)
     unit = units.most_common(1)[0][0] if units else None
     return Meaning(plan, is_transposed, tuple(_averaged(plan, c, columns) for c in columns), unit)
 

@@ -208,7 +208,7 @@ class Tabular:
         raw = self._raw()
         self.flat.lost += [(self.flat.place(at), text) for at, text in self._lost(raw)]
         grid, width = self._grid(raw)
-        kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]
+        kept = [i for i, row in enumerate(grid) if any(c.text or c.marks for c in row)]
         if len(kept) < 2 or width < 2:
             return []
         rows = [tuple(grid[i]) for i in kept]

@@ -253,7 +253,7 @@ def wrong_steps(said: Systems) -> Findings:
 
 def _is_step(match: re.Match[str], series: Series, end: Value) -> bool:
     is_down = match["way"].lower() in ("drop", "fall", "decreas", "declin")
-    begins = (value for value in series if (value.number > end.number) == is_down)
+    begins = (v for v in series if (v.number > end.number) == is_down)
     return any(differs_by(end, value, match["number"], is_share=True) for value in begins)
 
 
@@ -376,7 +376,7 @@ def _ahead(table: int, said: Systems) -> Iterator[tuple[Series, Any, str]]:
     for series in said.scores(table):
         ours, rivals = series.on(subjects), series.on(grid.grouped_with(subjects))
         if ours and len(series.values) > 1:
-            ahead = (value for value in rivals if all(series.lead(value, our) > 0 for our in ours))
+            ahead = (v for v in rivals if all(series.lead(v, our) > 0 for our in ours))
             better = next(ahead, None)
             yield series, better, grid.label(better) if better else ""
 

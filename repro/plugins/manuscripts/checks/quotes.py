@@ -376,4 +376,4 @@ def _rows(table: int, said: Systems) -> Iterator[list[Value]]:
     lines, scores = said.subjects(table), said.in_order(table)
     yield from (series.on(lines) for series in said.scores(table))
     for line in lines:
-        yield [series.values[line] for series in scores if line in series.values]
+        yield [s.values[line] for s in scores if line in s.values]
