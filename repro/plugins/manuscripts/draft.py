@@ -192,7 +192,7 @@ class _Drafting:
 
     def _unit(self, column: ColumnMeaning) -> dict[str, str]:
         numbers = [self.strings[row, column.place].number for row in self.read_as.layout.rows]
-        if column.is_cost or any(abs(number) > 100 for number in numbers if number is not None):
+        if column.is_cost or any(abs(n) > 100 for n in numbers if n is not None):
             return {"unit": "number"}
         return {"unit": column.unit} if column.unit and column.unit != self.read_as.unit else {}
 

@@ -218,7 +218,7 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
 
 
 def _unit(texts: Iterable[str], head: str) -> Unit:
-    numbers = [abs(number) for number in map(notation.leading_number, texts) if number is not None]
+    numbers = [abs(n) for n in map(notation.leading_number, texts) if n is not None]
     if not numbers:
         return None
     return "percent" if max(numbers) > 1 or "%" in head else "fraction"
@@ -254,7 +254,7 @@ def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -
     for cells in (plan.table.body[row] for row in plan.rows):
         text = cells[column.place].text.strip()
         numbers = [notation.leading_number(cells[part.place].text) for part in (column, *parts)]
-        known = [number for number in numbers if number is not None]
+        known = [n for n in numbers if n is not None]
         if len(known) == len(numbers):
             decimals = re.match(r"[-+\d,]*\.?(\d*)", text)
             step = 10.0 ** -len(decimals[1] if decimals else "")

@@ -194,7 +194,7 @@ Scores = dict[across_papers.Scored, Cell]
 
 
 def of_patterns(source: Paper) -> Findings:
-    tables = [table for table in source.manifest.tables if table.kind == "results"]
+    tables = [t for t in source.manifest.tables if t.kind == "results"]
     yield from _equal_parts(source, tables)
     for table in tables:
         yield from _out_of_line(source, table)
@@ -299,7 +299,7 @@ def references(*names: str) -> Listing[Reference]:
     return Listing(found, line=asdict, index="paper")
 
 
-def _statement_values(statement: judged.JudgedStatement) -> dict:
-    values = {key: value for key, value in statement.as_json().items() if not isinstance(value, dict)}
-    values |= {"published": statement.published.state, "measured": statement.ours.state}
-    return values | {"others": statement.others.state, "doubts": "; ".join(statement.doubts) or None}
+def _statement_values(j: judged.JudgedStatement) -> dict:
+    values = {key: value for key, value in j.as_json().items() if not isinstance(value, dict)}
+    values |= {"published": j.published.state, "measured": j.ours.state}
+    return values | {"others": j.others.state, "doubts": "; ".join(j.doubts) or None}

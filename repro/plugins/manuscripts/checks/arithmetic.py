@@ -42,7 +42,7 @@ class Parts:
     def weights(self) -> list[int]:
         """A weight per series, e.g. [12, 3] for "A (12)" and "B (3)" in "Avg. (15)", otherwise 1."""
         matches = (SIZE.search(part.name) for part in (*self.series, self.total))
-        *sizes, total = (int(match[1]) if match else 0 for match in matches)
+        *sizes, total = (int(m[1]) if m else 0 for m in matches)
         is_weighted = self.check == "average" and all(sizes) and total == sum(sizes)
         return sizes if is_weighted else [1] * len(sizes)
 

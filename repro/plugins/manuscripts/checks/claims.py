@@ -151,7 +151,7 @@ def _of_difference(said: Systems, match: re.Match[str], pairs: list[_Pair], is_c
 
 
 def _quoted(sentence: str, stated: str, pairs: Sequence[Any]) -> list[Any]:
-    numbers = [number for number in re.findall(NUMBER, sentence) if number != stated]
+    numbers = [n for n in re.findall(NUMBER, sentence) if n != stated]
     return [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[-2:])]
 
 
@@ -302,7 +302,7 @@ _COUNT = re.compile(
 def wrong_claims(said: Systems) -> Findings:
     """Find claims that tables refute, to be the best or to outperform a system on some collections."""
     verbs = sorted((*_BEATS.finditer(said.text), *_BEST.finditer(said.text)), key=re.Match.start)
-    counts = [match for match in _COUNT.finditer(said.text) if match["all"] or match["what"]]
+    counts = [m for m in _COUNT.finditer(said.text) if m["all"] or m["what"]]
     if counts and verbs:
         for match in counts:
             verb = [each for each in verbs if each.end() <= match.end()][-1:] or verbs[:1]

@@ -279,7 +279,7 @@ def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) 
 
 def _named_rivals(grid: Grid) -> dict[str, int]:
     rivals, matches = {}, (*OVER_MARK.finditer(grid.remarks), *MARK_OVER.finditer(grid.remarks))
-    meanings = [(match["mark"], match["over"]) for match in matches]
+    meanings = [(m["mark"], m["over"]) for m in matches]
     for one, other, *over in _IN_ORDER.findall(grid.remarks):
         meanings += zip((one, other), over, strict=True)
     for mark, text in meanings:

@@ -173,7 +173,7 @@ _STATED = re.compile(
 
 def _queries(grid: Grid, series: Series) -> int:
     found = list(_STATED.finditer(grid.remarks))
-    own = [match for match in found if str(match["name"]) in series.name]  # "NQ (40 queries)"
+    own = [m for m in found if str(m["name"]) in series.name]  # "NQ (40 queries)"
     stated = {match["n"] for match in own or found}
     if stated:
         return (numeral(stated.pop()) or 0) if len(stated) == 1 else 0
