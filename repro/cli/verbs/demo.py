@@ -36,8 +36,7 @@ def command(ctx, yes, output, opened):
     Nothing is downloaded without consent. Exit status 4 means that SciFact could not be fetched.
     """
     report.target(output)
-    cells = doctor.bm25_cells()
-    tiny, scifact = cells[0], next(c for c in cells if c.column.dataset == REAL)
+    tiny, scifact = _cells()
     names = [tiny.paper.name]
     print("1. The embedded collection\n")
     status = _measure_tiny(tiny, Workspace.open())
@@ -60,6 +59,11 @@ def command(ctx, yes, output, opened):
     ):
         print(f"  {purpose}\n    repro {words}")
     return status
+
+
+def _cells():
+    cells = doctor.bm25_cells()
+    return cells[0], next(c for c in cells if c.column.dataset == REAL)
 
 
 def _measure_tiny(cell, workspace) -> int:
