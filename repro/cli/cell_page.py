@@ -59,7 +59,7 @@ class CellPage:
     def parts(self) -> list[CellPart]:
         return ask().part_of_cell(cell=self.cell, page=self)
 
-    @property
+    @cached_property
     def notes(self) -> list[CellNote]:
         return [note for part in self.parts for note in part.notes]
 
@@ -141,10 +141,8 @@ class CellPage:
         notes = parts.pop(cell_readings.PARTS[-1], [])
         number = sum(map(len, parts.values()))
         if number:
-            noun = "readings" if number > 1 else "reading"
-            print(
-                f"\nthe number depends on {number} {noun}{_recipe_owner(self.cell)}, the most important first"
-            )
+            readings = f"{number} reading{'s' * (number > 1)}{_recipe_owner(self.cell)}"
+            print(f"\nthe number depends on {readings}, the most important first")
         gap, brief = "", most and 0
         for part, group in parts.items():
             _print_readings(f"{gap}from {part} on", group, most)

@@ -125,8 +125,8 @@ def _drop_papers_of_cells(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """Return the numbers of tables and those of figures, e.g. (["1"], ["4"]) for ("1", "figure-4")."""
-    figures = [table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)]
-    return [table for table in tables if not table.startswith(FIGURE)], figures
+    figures = [t.removeprefix(FIGURE) for t in tables if t.startswith(FIGURE)]
+    return [t for t in tables if not t.startswith(FIGURE)], figures
 
 
 def selection_of_options(
@@ -136,8 +136,8 @@ def selection_of_options(
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
-    paper_names = [name.partition("/")[0] for name in names]
-    check_known("paper", *paper_names, valid=papers(), hint="`repro show` lists their tables.")
+    named = [name.partition("/")[0] for name in names]
+    check_known("paper", *named, valid=papers(), hint="`repro show` lists their tables.")
     numbers, figures = split_figures(tables)
     return select(
         *(names if tables or rows else _drop_papers_of_cells(names)),
@@ -192,8 +192,8 @@ def _parse_size(ctx: click.Context, option: click.Option, text: str | None) -> i
 def stated_options(*names: str) -> list[str]:
     """Return the options among ``names`` that the user typed, e.g. ["--out"] for "out"."""
     context = click.get_current_context()
-    typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
-    return [option.opts[-1] for option in context.command.params if option.name in typed_names]
+    typed = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
+    return [option.opts[-1] for option in context.command.params if option.name in typed]
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
@@ -216,10 +216,10 @@ def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
     """Return id -> choice for texts ``ID=CHOICE``. Raises UsageError, also for two choices of an id."""
     choices: dict[str, str] = {}
     for pair in pairs:
-        identifier, sign, choice = map(str.strip, pair.partition("="))
+        id, sign, choice = map(str.strip, pair.partition("="))
         if not sign:
             hint = "`repro show readings PAPER` lists both."
             raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}. {hint}")
-        if choices.setdefault(identifier, choice) != choice:
-            raise UsageError(f"--reading gives {identifier!r} two choices. Run the command once for each.")
+        if choices.setdefault(id, choice) != choice:
+            raise UsageError(f"--reading gives {id!r} two choices. Run the command once for each.")
     return choices

@@ -25,6 +25,7 @@ from repro.verdicts.compared import ComparedCell, Comparison
 GB = 1e9
 FEW = 12
 KINDS = 4
+Cells = Sequence[ComparedCell]
 
 
 def show_summary(
@@ -54,34 +55,32 @@ def show_summary(
 def downloads(cost: Estimate) -> str:
     """Return e.g. "1.0 GB in 2 archives, 3 checkpoints", or "nothing"."""
     sizes = [size for size in cost.downloads.values() if size]
-    without_size = len(cost.downloads) - len(sizes)
+    unknown = len(cost.downloads) - len(sizes)
     parts = [f"{sum(sizes) / GB:,.1f} GB in {len(sizes)} archives"] if sizes else []
-    parts += [f"{without_size} collections of unknown size"] if without_size else []
+    parts += [f"{unknown} collections of unknown size"] if unknown else []
     parts += [f"{len(cost.checkpoints)} checkpoints"] if cost.checkpoints else []
     return ", ".join(parts) or "nothing"
 
 
 def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: int | None) -> list[str]:
-    bytes_before, free = cost.bytes_stored(root), system.disk_free(root)
+    before, free = cost.bytes_stored(root), system.disk_free(root)
 
     def peak(kinds: Sequence[str]) -> tuple[float, str]:
-        level = cost.fullest(discarding.discarded_stages(kinds), before=bytes_before)
+        level = cost.fullest(discarding.discarded_stages(kinds), before=before)
         return (level.during, level.node.stage) if level else (0.0, "")
 
     most, stage = peak(discard)
-    current = f", {size_in_words(bytes_before)} already stored" if bytes_before else ""
+    current = f", {size_in_words(before)} already stored" if before else ""
     option = f" with --discard {','.join(discard)}" if discard else ""
     lines = [
         f"disk: about {size_in_words(cost.stored)} of new artefacts{current}. Peak{option}:"
         f" {size_in_words(most)}, while {stage} writes. Free: {size_in_words(free)}"
     ]
-    limit = bytes_before + free if max_disk is None else min(bytes_before + free, max_disk)
+    limit = before + free if max_disk is None else min(before + free, max_disk)
     if most > limit:
-        lowest = size_in_words(peak(["vectors"])[0])
-        lines.append(
-            f"does not fit: at most {size_in_words(limit)} can be used."
-            f" The peak is {lowest} with --discard vectors"
-        )
+        limits = f"at most {size_in_words(limit)} can be used"
+        lowest = f"The peak is {size_in_words(peak(['vectors'])[0])} with --discard vectors"
+        lines.append(f"does not fit: {limits}. {lowest}")
     return lines
 
 
@@ -95,7 +94,7 @@ def _work_line(cost: Estimate) -> str:
 
 
 def _rehearsal_lines(cost: Estimate) -> list[str]:
-    nodes = [node for node in cost.nodes if cost.rehearsed(node) is not None]
+    nodes = [n for n in cost.nodes if cost.rehearsed(n) is not None]
     if not nodes:
         return []
     share = f"{len(nodes)} of {len(cost.nodes)} stages"
@@ -164,7 +163,7 @@ def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
     """Print requirements, remedies and hours of a selection that cannot run. ``words`` select it."""
-    trainings = [node for node in plan.needed() if node.stage in stage_table.TRAININGS]
+    trainings = [n for n in plan.needed() if n.stage in stage_table.TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
     verb = "trained" if trainings else "measured"
@@ -211,20 +210,20 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
     return [*lines, (f"repro plan {words}", "lists the stages and their missing items")]
 
 
-def _lines_by_row(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
-    names_by_row = _names_by_row(cells, prefix)
-    shared = set.intersection(*map(set, names_by_row.values()))
-    common = [name for name in next(iter(names_by_row.values())) if name in shared]
-    groups = grouped((tuple(n for n in names if n not in common), row) for row, names in names_by_row.items())
+def _lines_by_row(cells: Cells, *, prefix: str = "") -> list[tuple[str, str]]:
+    lacking = _names_by_row(cells, prefix)
+    shared = set.intersection(*map(set, lacking.values()))
+    common = [name for name in next(iter(lacking.values())) if name in shared]
+    groups = grouped((tuple(n for n in names if n not in common), row) for row, names in lacking.items())
     lines = [("every row", names_in_a_line(common))] if common else []
     if len(groups) > 1:
         lines += [(first_of(rows, ROWS), names_in_a_line(n) or "nothing else") for n, rows in groups.items()]
     return lines
 
 
-def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[str]]:
+def _names_by_row(cells: Cells, prefix: str) -> dict[str, list[str]]:
     by_row = grouped((c.cell.row_path.removeprefix(prefix), each) for c in cells for each in c.obstacles)
-    return {row: requirements.NodeObstacles(obstacles).names for row, obstacles in by_row.items()}
+    return {row: requirements.NodeObstacles(each).names for row, each in by_row.items()}
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
@@ -256,7 +255,7 @@ def _fetching(places: Sequence[str]) -> str:
     return " ".join(["repro data fetch", *(f"--for {place}" for place in places)])
 
 
-def _places(cells: Sequence[ComparedCell]) -> list[str]:
+def _places(cells: Cells) -> list[str]:
     rows = list(dict.fromkeys(c.cell.row_path for c in cells))
     if len(rows) <= 2:
         return rows

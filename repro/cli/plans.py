@@ -51,7 +51,7 @@ def show_plan(
     """
     cost = estimate(plan, rates, rehearsals)
     to_run = {node.fingerprint for node in cost.nodes}
-    rows = [_stage_as_json(plan, cost, node, needed=node.fingerprint in to_run) for node in plan.nodes]
+    rows = [_stage_as_json(plan, cost, n, needed=n.fingerprint in to_run) for n in plan.nodes]
     if as_json:
         emit_json(rows)
     else:
@@ -105,7 +105,7 @@ def _stage_as_json(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
 def _show_stages(cost: Estimate, rows: list[dict]) -> None:
     counts = Counter((r["stage"], r["state"]) for r in rows)
     states = [state for state in STATES if state in {state for _, state in counts}]
-    nodes = grouped((node.stage, node) for node in cost.nodes)
+    nodes = grouped((n.stage, n) for n in cost.nodes)
     lines = [
         [stage, *(str(counts[stage, state] or "") for state in states), *_cost_cells(cost, nodes[stage])]
         for stage in dict(counts.keys())
@@ -117,13 +117,13 @@ def _show_stages(cost: Estimate, rows: list[dict]) -> None:
 def _show_places(cost: Estimate, by: str, discard: Sequence[str], price: float | None) -> None:
     lines, stages = [], discarded_stages(discard)
     for place, part in cost.plan.split(by).items():
-        part_cost = estimate(part, cost.throughput, cost.rehearsals)
-        blocked_count = sum(bool(part.obstacles(node)) for node in part_cost.nodes)
-        level = part_cost.fullest(stages)
+        own = estimate(part, cost.throughput, cost.rehearsals)
+        blocked = sum(bool(part.obstacles(node)) for node in own.nodes)
+        level = own.fullest(stages)
         peak = f"{level.during / GB:,.1f}" if level else ""
-        counts = [str(len(part.nodes)), str(len(part_cost.nodes) or ""), str(blocked_count or "")]
-        dollars = [part_cost.hours_in_words(part_cost.nodes, price=price)] if price else []
-        lines.append([place, *counts, *_cost_cells(part_cost, part_cost.nodes), peak, *dollars])
+        counts = [str(len(part.nodes)), str(len(own.nodes) or ""), str(blocked or "")]
+        dollars = [own.hours_in_words(own.nodes, price=price)] if price else []
+        lines.append([place, *counts, *_cost_cells(own, own.nodes), peak, *dollars])
     head = [by, "stages", "to run", "blocked", *_units(cost), "peak GB", *["dollars"] * bool(price)]
     table(f"by {by}, shared stages in each", head, lines, right=range(1, len(head)))
 
@@ -156,10 +156,10 @@ def _show_papers(cost: Estimate) -> None:
     rows = []
     for name, part in cost.plan.split("paper").items():
         nodes = part.needed()
-        pretrainings = [node for node in nodes if node.stage == "pretrain"]
-        longest = sorted(pretrainings, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
-        finetunings = [node for node in nodes if node.stage == "finetune"]
-        amounts = [_hours_or_operations(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
+        pretrained = [n for n in nodes if n.stage == "pretrain"]
+        longest = sorted(pretrained, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
+        finetunings = [n for n in nodes if n.stage == "finetune"]
+        amounts = [_hours_or_operations(cost, group) for group in (pretrained, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
     head = ["paper", "pre-training", "longest pre-training", "fine-tuning", "all", "cost stated in the paper"]
     title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages count in each paper)"

@@ -60,7 +60,7 @@ class ShownReadings:
         head = ["id", "kind", "where", "open question", "choices", "used by"]
         title = f"{self.source.name}: {len(self.readings)} readings (default in brackets)"
         table(title, head, [self._line(r) for r in self.readings])
-        pointers = [(reading.id, reading.study) for reading in self.readings]
+        pointers = [(r.id, r.study) for r in self.readings]
         print_answers(self._answers(), self.source.name, "reading", pointers)
 
     def _line(self, r: Reading) -> list[str]:
@@ -89,9 +89,7 @@ def print_answers(
     answers: hooks.Answers, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]
 ) -> None:
     """Print a table of differences measured in studies. ``pointing`` maps ids to pointers to comparisons."""
-    lines = [
-        [id, text, answers[text].words] for id, pointers in pointing for text in pointers if text in answers
-    ]
+    lines = [[id, p, answers[p].words] for id, pointers in pointing for p in pointers if p in answers]
     if lines:
         title = f"{paper}: differences in a controlled study at small scale, not comparable with the paper"
         table(title, [kind, "comparison", "difference"], lines, multiline=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from repro.cli.plan_summary import blocked_cell_lines
+from repro.cli.plan_summary import Cells, blocked_cell_lines
 from repro.cli.printing import emit_csv, emit_json, in_words, say, say_each, table
 from repro.cli.printing import show as print_laid_out
 from repro.errors import first_of
@@ -17,7 +17,7 @@ from repro.running.records import Recurrence, distances, equal_in_words
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Results
-from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
+from repro.verdicts.compared import Comparison, PairedTest
 from repro.verdicts.summary import Summary, summarise, unmeasured
 from repro.verdicts.verdict import FAILS
 
@@ -36,10 +36,8 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
         elif quiet:
             continue
         else:
-            words = (
-                f"repro report figures {exhibit.paper.name} --table {exhibit.owner} --scale {plan.scale.name}"
-            )
-            state = f"ready (draw it with `{words}`)"
+            words = f"{exhibit.paper.name} --table {exhibit.owner} --scale {plan.scale.name}"
+            state = f"ready (draw it with `repro report figures {words}`)"
         say(f"{state} [{exhibit.id}]")
 
 
@@ -58,7 +56,7 @@ def show(
     store: Store,
     form: str,
     *,
-    chosen: Sequence[ComparedCell] | None = None,
+    chosen: Cells | None = None,
     recurrences: Sequence[Recurrence] = (),
     results: Results | None = None,
     brief: bool = False,
@@ -90,12 +88,12 @@ def show(
     if form == "csv":
         return emit_csv([cell_as_row(c) for c in cells], head=["cell"])
     ids = {c.cell.id for c in cells}
-    emit_json([cell for cell in _cells_with_facts(comparison, plan, store, results) if cell["id"] in ids])
+    emit_json([c for c in _cells_with_facts(comparison, plan, store, results) if c["id"] in ids])
 
 
 def _show_tables(
     comparison: Comparison,
-    cells: Sequence[ComparedCell],
+    cells: Cells,
     recurrences: Sequence[Recurrence],
     *,
     brief: bool,
@@ -123,10 +121,10 @@ def _cells_with_facts(
         source, table = first.cell.paper, first.cell.table
         if writer := writer_of(table):
             facts |= writer.facts(source, table, plan, store, results)
-    return [cell | facts.get(cell["id"], {}) for cell in cells_as_json(comparison)]
+    return [c | facts.get(c["id"], {}) for c in cells_as_json(comparison)]
 
 
-def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
+def show_paired(comparison: Comparison, cells: Cells) -> None:
     """Print paired tests against runs by others."""
     rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
     head = ["cell", "run by others", "difference [95 %]", "t p (ranx)", "p (Holm)", "permutation p", "d_z"]
@@ -149,14 +147,14 @@ def show_recorded(comparison: Comparison) -> None:
         show_cells(comparison, cells)
 
 
-def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
+def show_cells(comparison: Comparison, cells: Cells) -> None:
     """Print the tables with a result, a failed or blocked cell, or a value reported elsewhere."""
     from repro.writers.terminal import compared_table
 
-    for table_cells in Comparison(list(cells)).by_table().values():
-        has_result = any(c.measured is not None or c.notes_at_full for c in table_cells)
-        if has_result or any(c.verdict.name in ("failed", "blocked") for c in table_cells):
-            print_laid_out(compared_table(comparison, table_cells))
+    for members in Comparison(list(cells)).by_table().values():
+        has_result = any(c.measured is not None or c.notes_at_full for c in members)
+        if has_result or any(c.verdict.name in ("failed", "blocked") for c in members):
+            print_laid_out(compared_table(comparison, members))
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
@@ -176,8 +174,8 @@ def summary(comparison: Comparison, recurrences: Sequence[Recurrence] = ()) -> s
         sentence += f" ({_count(counts.measurements, 'distinct measurement')})"
     if is_full:
         sentence += f": {counts.passing} pass, {counts.failing} fail, {counts.neither} neither"
-    about_verdicts = _comparison_sentences(counts, "" if is_full else cells[0].scale)
-    return " ".join([f"{sentence}.", *equal_in_words(recurrences), *about_verdicts])
+    more = _comparison_sentences(counts, "" if is_full else cells[0].scale)
+    return " ".join([f"{sentence}.", *equal_in_words(recurrences), *more])
 
 
 def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:
@@ -193,7 +191,7 @@ def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:
         yield f"Runs by others for {_count(counts.imported, 'cell')} ({runs}) are not counted."
 
 
-def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
+def _measured_in_words(cells: Cells) -> str:
     measured, phrases = {c.cell.id for c in cells if c.measured is not None}, list[str]()
     for kind, chosen in by_count(c.cell for c in cells).items():
         number, noun = len(measured & chosen.keys()), f"{NOUNS[kind]} cell{'s' * (len(chosen) != 1)}"
@@ -218,14 +216,14 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
+def notices(comparison: Comparison, cells: Cells, *, brief: bool = False) -> list[str]:
     """Return sentences on obstacles, failures, doubts, imported runs and substitute data."""
     lines = grouped(chain(_doubts(cells), _remarks(cells)))
-    untested_reasons = list(dict.fromkeys(comparison.untested)) or _missing_run_lines(comparison)
+    untested = list(dict.fromkeys(comparison.untested)) or _missing_run_lines(comparison)
     return [
         *_obstacle_lines(cells, brief),
         *(f"{text} [{first_of(cells, 3)}]" for text, cells in lines.items()),
-        *(f"no tests between rows: {reason}" for reason in untested_reasons),
+        *(f"no tests between rows: {reason}" for reason in untested),
     ]
 
 
@@ -236,7 +234,7 @@ def problems(cells: "ComparedCells") -> tuple[list[str], int]:
     return found, status(cells.comparison, strict=False, outcome=cells.outcome)
 
 
-def _doubts(cells: Sequence[ComparedCell]) -> Iterator[tuple[str, str]]:
+def _doubts(cells: Cells) -> Iterator[tuple[str, str]]:
     kinds = {str(doubt): doubt.kind for c in cells for doubt in c.doubts}
     many = {kind for kind, number in Counter(kinds.values()).items() if number > FEW_SENTENCES}
     for c in cells:
@@ -245,7 +243,7 @@ def _doubts(cells: Sequence[ComparedCell]) -> Iterator[tuple[str, str]]:
             yield merged if doubt.kind in many else str(doubt), c.cell.id
 
 
-def _remarks(cells: Sequence[ComparedCell]) -> Iterator[tuple[str, str]]:
+def _remarks(cells: Cells) -> Iterator[tuple[str, str]]:
     for c in cells:
         if c.verdict.name == "failed":
             yield f"failed: {c.verdict.why}", c.cell.id
@@ -254,7 +252,7 @@ def _remarks(cells: Sequence[ComparedCell]) -> Iterator[tuple[str, str]]:
             yield f"substitute: {reading}: {reason}", c.cell.id
 
 
-def _obstacle_lines(cells: Sequence[ComparedCell], brief: bool) -> list[str]:
+def _obstacle_lines(cells: Cells, brief: bool) -> list[str]:
     lines = blocked_cell_lines(Comparison(list(cells)))
     if not brief or len(lines) <= FEW_SENTENCES:
         return lines

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 
 FILE = "repro.json"
-TYPE = "sentence_transformers.models.{}"  # for every version of the library
-ACTIVATION = "torch.nn.modules.{}"
 
 
 @dataclass(frozen=True)
@@ -98,11 +96,11 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
             raise UsageError(f"{node} is neither a run nor its scores. Give the fingerprint of one of these.")
         return Export(name, MeasuredEncoder.of(run))
     seeds = () if seed is None else (seed,)
-    cell_plan = plan([cell(name)], scale=scale, machine=workspace.machine, seeds=seeds)
-    if not cell_plan.measurements:
+    measured = plan([cell(name)], scale=scale, machine=workspace.machine, seeds=seeds).measurements
+    if not measured:
         raise UsageError(f"{name} has no model, as nothing is measured for it at scale {scale.name}")
-    measurement = cell_plan.measurements[0]
-    return Export(name, only_source(name, [MeasuredEncoder.of(run) for run in measurement.runs]), measurement)
+    sources = [MeasuredEncoder.of(run) for run in measured[0].runs]
+    return Export(name, only_source(name, sources), measured[0])
 
 
 def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder:
@@ -147,7 +145,7 @@ def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
     for weight, bias, activation in _layers(source, folder, model):
         outer, inner = weight.shape
         config = {"in_features": inner, "out_features": outer, "bias": bias is not None}
-        modules.append(("Dense", config | {"activation_function": ACTIVATION.format(activation)}))
+        modules.append(("Dense", config | {"activation_function": f"torch.nn.modules.{activation}"}))
         (place := target / f"{len(modules)}_Dense").mkdir()
         weights = {"linear.weight": weight, "linear.bias": bias}
         tensors = {name: w.detach().contiguous() for name, w in weights.items() if w is not None}
@@ -159,7 +157,8 @@ def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
         entries.append((kind, f"{number}_{kind}"))
         (target / entries[-1][1]).mkdir(exist_ok=True)
         _write_json(target / entries[-1][1] / "config.json", config)
-    names = [{"path": place, "type": TYPE.format(kind)} for kind, place in entries]
+    types = "sentence_transformers.models"  # for every version of the library
+    names = [{"path": place, "type": f"{types}.{kind}"} for kind, place in entries]
     _write_json(target / "modules.json", [{"idx": n, "name": str(n), **m} for n, m in enumerate(names)])
     max_length = max(conventions.query_length, conventions.passage_length)
     _write_json(target / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": False})
@@ -180,8 +179,8 @@ def _layers(
     projector, encodes = saved_projector(folder) or (None, False)
     if projector is None or not encodes:
         return
-    last_activation = "activation.Tanh" if projector.architecture == "nonlinear" else "linear.Identity"
-    for layer, activation in ((projector.inner, "activation.GELU"), (projector.dense, last_activation)):
+    last = "activation.Tanh" if projector.architecture == "nonlinear" else "linear.Identity"
+    for layer, activation in ((projector.inner, "activation.GELU"), (projector.dense, last)):
         if layer is not None:
             yield layer.weight, layer.bias, activation
 
@@ -234,8 +233,8 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
         _items(measurement.departures if measurement else {}) or "None.",
     ]
     if measurement and measurement.substitutes:
-        parts += ["Data that this machine lacks, so that another choice was taken:"]
-        parts += [_items(measurement.substitutes)]
+        heading = "Data that this machine lacks, so that another choice was taken:"
+        parts += [heading, _items(measurement.substitutes)]
     parts += ["## Scores", _scores(cells) or "None were recorded.", "## Data and licences", _data(model)]
     return "\n\n".join(parts) + "\n"
 
@@ -249,8 +248,8 @@ def _header(model: Node) -> str:
         "license": "other",
         "license_name": "of-its-data-and-weights",
     }
-    base_models = _base_models(model)
-    return yaml.safe_dump(header | ({"base_model": base_models} if base_models else {}), sort_keys=False)
+    bases = _base_models(model)
+    return yaml.safe_dump(header | ({"base_model": bases} if bases else {}), sort_keys=False)
 
 
 def _base_models(model: Node) -> list[str]:

@@ -29,8 +29,8 @@ class ExportedRun:
         seed = "its own seed" if r.seed is None else f"seed {r.seed}"
         origin = f"imported from {r.origin.get('file')}" if r.origin else f"measured with {seed}"
         choices = [f"reading {reading} {choice}" for reading, choice in sorted(r.readings.items())]
-        circumstances = ", ".join([origin, *choices, f"recorded {r.recorded}"])
-        return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {circumstances}"
+        facts = ", ".join([origin, *choices, f"recorded {r.recorded}"])
+        return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {facts}"
 
     def header(self, version: str) -> str:
         """Return the ir_metadata header. An imported run's omits the machine that scored it."""
@@ -39,22 +39,16 @@ class ExportedRun:
         if self.evaluation:
             measures = list(self.evaluation.params.get("measures", ()))
             if "qrels" in self.evaluation.inputs:
-                collection = _collection(self.evaluation.input("qrels").params["dataset"])
+                name = self.evaluation.input("qrels").params["dataset"]
+                is_public = name in catalog() and catalog()[name].source == "ir_datasets"
+                collection = {"name": name} | ({"ir_datasets": name} if is_public else {})
         if self.record and not self.record.origin:
             environment = self.record.environment
-        metadata = read_metadata(self.path.with_name("run.ir_metadata.yml"))
-        full_metadata = complete_metadata(
-            metadata, collection=collection, measures=measures, environment=environment
-        )
+        own = read_metadata(self.path.with_name("run.ir_metadata.yml"))
+        metadata = complete_metadata(own, collection=collection, measures=measures, environment=environment)
         if version == "0.2" and self.path.parents[1].name != "imported_run":
-            full_metadata["resources"] = resources(seal.read_json(self.path.with_name(RECORD))["facts"])
-        return header(full_metadata, version=version)
-
-
-def _collection(identifier: str) -> dict[str, str]:
-    entry = catalog().get(identifier)
-    identifiers = {"ir_datasets": identifier} if entry and entry.source == "ir_datasets" else {}
-    return {"name": identifier, **identifiers}
+            metadata["resources"] = resources(seal.read_json(self.path.with_name(RECORD))["facts"])
+        return header(metadata, version=version)
 
 
 def stored_run(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
@@ -63,17 +57,17 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
     Raises UsageError if no such run is stored, StoreError if it is damaged or is not the run that was scored.
     """
     record, node = _named_node(name, store, results, scale)
-    evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
-    run = evaluation.input("run") if evaluation else node
+    scored = node if "run" in node.inputs and node.stage == "evaluate" else None
+    run = scored.input("run") if scored else node
     if STAGES[run.stage].output != "run":
         raise UsageError(f"{node} gives {STAGES[node.stage].output}. Name a cell, a run or an evaluation.")
     if (state := store.state(run)) != "stored":
         raise UsageError(f"the run {run} is {state} in {store.root}. Run or import its cell.")
     path = store.checked(run)
-    if record and evaluation and not _is_scored(run, evaluation, store):
+    if record and scored and not _is_scored(run, scored, store):
         remedy = f"Score it again: `repro run --rebuild other-code {record.cell}`"
         raise StoreError(f"{run} was made again since {record.cell} was scored, and differs. {remedy}")
-    return ExportedRun(path / "run.trec", evaluation, record)
+    return ExportedRun(path / "run.trec", scored, record)
 
 
 def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[Record | None, Node]:
@@ -95,11 +89,11 @@ def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
     return contents.items() <= store.record(evaluation)["facts"].get("inputs", contents).items()
 
 
-def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
-    named_cell = cell(identifier)
-    records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
+def _preferred_record(id: str, store: Store, results: Results, scale: str) -> Record:
+    named = cell(id)
+    records = [r for r in results.read(scale, named.paper.name) if r.cell == named.id]
     if not records:
-        raise UsageError(f"{named_cell.id} has no record at scale {scale}. Run or import it first.")
+        raise UsageError(f"{named.id} has no record at scale {scale}. Run or import it first.")
 
     def preference(record: Record) -> tuple[bool, ...]:
         has_defaults = record.readings.keys() <= record.substitutes.keys()

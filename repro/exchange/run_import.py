@@ -119,37 +119,33 @@ class Importer:
         make_writable(self.store.root)
         self.results.make_writable()
         check_where_stored(path)
-        readings_by_cell = departures(cells, origin.readings, self.readings)
-        made = {cell.id: self._own_measurement(cell) for cell in cells}
+        choices = departures(cells, origin.readings, self.readings)
+        made = {c.id: self._own_measurement(c) for c in cells}
         digest = sha256(path)
         file = {"sha256": digest, "name": path.name, "source": str(path.resolve())}
-        measurements = [measurement.import_of(cell, made[cell.id], self.machine, file) for cell in cells]
-        evaluations = {m.cell.column.dataset: m.parts[0] for m in measurements}
-        runs_by_dataset = {name: self._read_run(path, part) for name, part in evaluations.items()}
-        for m in measurements:
-            depth = runs_by_dataset[m.cell.column.dataset].depth
+        planned = [measurement.import_of(c, made[c.id], self.machine, file) for c in cells]
+        parts = {m.cell.column.dataset: m.parts[0] for m in planned}
+        runs = {name: self._read_run(path, part) for name, part in parts.items()}
+        for m in planned:
+            depth = runs[m.cell.column.dataset].depth
             if measures.looks_deeper(m.measure, depth):
-                reason = (
-                    f"the run has {depth} documents a query, {m.cell.id} needs {measures.cutoff(m.measure)}"
-                )
-                raise UsageError(f"{path}: {reason} ({m.measure}). Take a deeper run, or name other cells.")
-        for m in measurements:
+                needs = f"{m.cell.id} needs {measures.cutoff(m.measure)} ({m.measure})"
+                remedy = "Take a deeper run, or name other cells."
+                raise UsageError(f"{path}: the run has {depth} documents a query, {needs}. {remedy}")
+        for m in planned:
             check_types(m.parts[0])
             self._ensure([*m.runs, *m.parts])
         fields = {"kind": "import", "file": path.name, "sha256": digest, **origin.as_json()}
-        imported_cells = []
-        for m in measurements:
-            run, own = runs_by_dataset[m.cell.column.dataset], made[m.cell.id]
+        imported = []
+        for m in planned:
+            run, own = runs[m.cell.column.dataset], made[m.cell.id]
             about = {**fields, "tag": run.tag, **measurement.scoring_settings(m)}
-            record = replace(
-                records.measured_record(m, "full", self.store),
-                origin=about,
-                readings=readings_by_cell[m.cell.id],
-            )
+            record = records.measured_record(m, "full", self.store)
+            record = replace(record, origin=about, readings=choices[m.cell.id])
             nudged = self.store.record(m.runs[0])["facts"]["nudged"]
             added = next(iter(self.results.append([record])), None)
-            imported_cells.append(ImportedCell(m.cell, record, run, nudged, own.parts if own else (), added))
-        return imported_cells
+            imported.append(ImportedCell(m.cell, record, run, nudged, own.parts if own else (), added))
+        return imported
 
     def _own_measurement(self, cell: Cell) -> measurement.Measurement | None:
         if cell.column.kind in measurement.COMPUTED or not (cell.column.dataset and cell.column.measure):
@@ -178,33 +174,33 @@ def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
     """Return cell -> reading -> the run's choice, if other than the default. Raises UsageError."""
-    readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
-    for identifier, choice in choices.items():
-        check_known("reading of these cells", identifier, valid=readings_by_id)
-        valid = readings_by_id[identifier].choices if choice is not None else [None]
-        check_known("choice", choice, valid=valid, owner=f"reading {identifier}")
-    return {cell.id: dict(_cell_departures(cell, choices, readings)) for cell in cells}
+    known = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
+    for id, choice in choices.items():
+        check_known("reading of these cells", id, valid=known)
+        valid = known[id].choices if choice is not None else [None]
+        check_known("choice", choice, valid=valid, owner=f"reading {id}")
+    return {c.id: dict(_cell_departures(c, choices, readings)) for c in cells}
 
 
 def _cell_departures(
     cell: Cell, choices: Mapping[str, str | None], readings: CellReadings
 ) -> Iterator[tuple[str, str]]:
-    cell_readings, measure = readings.of(cell), cell.column.measure
-    for identifier, choice in choices.items():
-        if identifier not in cell_readings or choice == cell_readings[identifier].default:
+    known, measure = readings.of(cell), cell.column.measure
+    for id, choice in choices.items():
+        if id not in known or choice == known[id].default:
             continue
         default = readings.made(cell, {})
-        if choice is not None and default is not None and identifier in default.readings:
-            other = readings.made(cell, {identifier: choice})
+        if choice is not None and default is not None and id in default.readings:
+            other = readings.made(cell, {id: choice})
             if other is not None and default.work(measure) == other.work(measure):
                 continue
-        yield identifier, choice or OTHER
+        yield id, choice or OTHER
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
     """Import the public runs of a folder. Returns the cells, and sentences on runs and cells left out."""
     runs, absent_runs = split_by_presence(folder)
-    imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
+    imported, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()
     for run in runs:
         cells, deeper = cells_of_run(run, all_cells)
@@ -214,5 +210,5 @@ def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell],
             notices.append(f"left out: {run.file}, as no paper prints {run.system} on {run.dataset}")
             continue
         origin = Origin(run.described, run.toolkit, run.settings, run.readings)
-        imported_cells += importer.add(folder / run.file, cells, origin=origin)
-    return imported_cells, notices
+        imported += importer.add(folder / run.file, cells, origin=origin)
+    return imported, notices

@@ -7,12 +7,13 @@ from itertools import combinations
 import pytest
 
 from repro.manifest.papers import ROOT
-from repro.plugins.statements.deviations import FILE, read
+from repro.manifest.yaml_file import read
+from repro.plugins.statements.deviations import FILE, Deviations
 from repro.retrieval.evaluation.measures import parse_measure, score
 from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.evaluation.text_lines import read_qrels
 
-CONTENT = read(ROOT / "baselines" / FILE)
+CONTENT = read(ROOT / "baselines" / FILE, Deviations)
 DATASET, QRELS = "msmarco-passage/trec-dl-2019/judged", "dl19-passage"
 MEASURES = sorted({pair.measure for pair in CONTENT.known})
 

@@ -42,10 +42,8 @@ def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured
     plan = selection.plan()
     cells = compare_selection(selection, plan=plan, progress=progress.TerminalProgress())
     matches = [c for c in cells if _is_chosen(c, failing=failing, measured=measured)]
-    workspace, comparison = selection.workspace, cells.comparison
-    verdicts.show(
-        comparison, plan, workspace.store, form, chosen=matches, brief=True, results=workspace.results
-    )
+    comparison, place = cells.comparison, selection.workspace
+    verdicts.show(comparison, plan, place.store, form, chosen=matches, brief=True, results=place.results)
     if form == "terminal":
         for sentence in hooks.call("settings of papers", selection.cells, plan.machine) or ():
             printing.say(sentence)

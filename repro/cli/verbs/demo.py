@@ -36,25 +36,25 @@ def command(ctx, yes, output, opened):
     Nothing is downloaded without consent. Exit status 4 means that SciFact could not be fetched.
     """
     report.target(output)
-    tiny_cell, scifact_cell = _cells()
-    names = [tiny_cell.paper.name]
+    tiny, scifact = _cells()
+    names = [tiny.paper.name]
     print("1. The embedded collection\n")
-    status = _measure_tiny(tiny_cell, Workspace.open())
+    status = _measure_tiny(tiny, Workspace.open())
     print("\n2. The paper's own data\n")
     try:
         if _fetch_scifact(yes):
-            status = max(status, _measure_scifact(scifact_cell, Workspace.open()))
-            names.append(scifact_cell.paper.name)
+            status = max(status, _measure_scifact(scifact, Workspace.open()))
+            names.append(scifact.paper.name)
     except errors.BlockedError as error:
         print(f"left out: {error}", file=sys.stderr)
         status = max(status, error.exit_status)
     print("\n3. The tables of the paper on one page\n")
     ctx.invoke(report.page, names=names, output=output, opened=opened)
-    name, number = tiny_cell.paper.name, tiny_cell.table.id
+    name, number = tiny.paper.name, tiny.table.id
     print("\nNext:")
     for purpose, words in (
         ("train and compare every row of a table", f"run {name} --table {number} --scale tiny"),
-        ("explain one number", f"show {tiny_cell.id}"),
+        ("explain one number", f"show {tiny.id}"),
         ("compare your own encoder", f"compare DIR {name} --table {number} --scale tiny"),
     ):
         print(f"  {purpose}\n    repro {words}")
@@ -63,15 +63,15 @@ def command(ctx, yes, output, opened):
 
 def _cells():
     cells = doctor.bm25_cells()
-    return cells[0], next(cell for cell in cells if cell.column.dataset == REAL)
+    return cells[0], next(c for c in cells if c.column.dataset == REAL)
 
 
 def _measure_tiny(cell, workspace) -> int:
     name = f"{cell.paper.name}/{cell.table.id}"
     bm25 = measure(select(cell.id, scale="tiny", workspace=workspace), progress=TerminalProgress())
     plan = select(name, scale="tiny", workspace=workspace).plan()
-    table_cells = comparison.judged_cells(plan, workspace.results, workspace.store).cells
-    rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
+    found = comparison.judged_cells(plan, workspace.results, workspace.store).cells
+    rows = [c for c in found if c.cell.column.id == cell.column.id and c.measured is not None]
     lines = [[label_in_full(cell.table, c.cell.row), shown_measurement(c) or ""] for c in rows]
     table(f"{name} at scale tiny", ["system", cell.column.measure], lines, right=(1,))
     if doubts := summary.doubts_in_brief(rows):
@@ -88,12 +88,12 @@ def _fetch_scifact(yes: bool) -> bool:
         for piece in pieces
     ):
         return True
-    collection = fetching.offer(COLLECTION)
-    print(f"{collection.description}; into {locations.data_folder()}")
+    offer = fetching.offer(COLLECTION)
+    print(f"{offer.description}; into {locations.data_folder()}")
     if not yes and not (sys.stdin.isatty() and click.confirm("Fetch it?", err=True)):
         print(f"SciFact was left out. `repro demo --yes` or `repro data fetch {COLLECTION}` fetches it.")
         return False
-    collection.load(locations.data_folder(), TerminalProgress())
+    offer.load(locations.data_folder(), TerminalProgress())
     return True
 
 

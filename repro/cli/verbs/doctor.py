@@ -42,16 +42,16 @@ Examples:
 def machine(as_json):
     """List the components of this machine and the missing requirements of scale full."""
     workspace = Workspace.open()
-    full_scale = _full_scale(workspace)
+    full = _full_scale(workspace)
     components = survey(workspace.locations.store, workspace.data)
     missing = [c.name for c in components if c.state == "missing"]
     if as_json:
-        emit_json([asdict(component) for component in (*components, full_scale)])
+        emit_json([asdict(component) for component in (*components, full)])
     else:
         rows = [[c.state, c.name, c.detail, c.remedy] for c in components]
         table("this machine", ["", "component", "found", "remedy"], rows)
         summary = f"Missing: {', '.join(missing)}" if missing else _tiny_scale()
-        say(". ".join(filter(None, [summary, f"Scale full {full_scale.detail}", full_scale.remedy])))
+        say(". ".join(filter(None, [summary, f"Scale full {full.detail}", full.remedy])))
     return 4 if missing else 0
 
 
@@ -125,15 +125,15 @@ def _cheapest_cells(workspace) -> list[str]:
     table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
     own = [m for m in table.plan().measurements if m.cell.column.dataset == bm25.column.dataset]
     stages = {m.cell.id: [n.stage for n in graph.walk(m.parts)] for m in own if m.cell.role != "reference"}
-    training_cells = [cell for cell in stages if "finetune" in stages[cell]]
-    return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
+    trained = [c for c in stages if "finetune" in stages[c]]
+    return [bm25.id, min(trained, key=lambda cell: len(stages[cell]))]
 
 
 def bm25_cells() -> list[Cell]:
     from repro.api.papers import papers
 
     cells = (cell for paper in papers().values() for cell in paper.cells)
-    return [cell for cell in cells if cell.row.system == "bm25" and cell.recipe]
+    return [c for c in cells if c.row.system == "bm25" and c.recipe]
 
 
 @command.command("calibrate", epilog="\b\nExamples:\n  repro doctor calibrate")
@@ -142,11 +142,11 @@ def calibrate():
 
     `repro plan` then estimates hours, and `repro run --max-gpu-hours` keeps to a budget.
     """
-    artefact_store = Store(locations.Locations.resolve().store)
-    make_writable(artefact_store.root)
+    store = Store(locations.Locations.resolve().store)
+    make_writable(store.root)
     rates = estimate.calibrate()
-    path = estimate.calibration_file(artefact_store)
-    with translated_errors(artefact_store.root):
+    path = estimate.calibration_file(store)
+    with translated_errors(store.root):
         disk.write_whole(path, json.dumps(rates, indent=1) + "\n")
     model, peak = rates["model"], rates["matrix_product_flops_per_second"]
     shape = "BERT of {layers} layers, width {hidden_size}, texts of {length} tokens".format(**model)
@@ -199,11 +199,10 @@ def torch_info() -> Component:
 
 
 def _gpu() -> Component:
-    names = system.gpu()
-    if names is None:
-        remedy = "use a machine with a GPU for scale full"
-        return Component("gpu", "note", "none (scales small and tiny need none)", remedy)
-    return Component("gpu", "ok", "; ".join(names))
+    if names := system.gpu():
+        return Component("gpu", "ok", "; ".join(names))
+    remedy = "use a machine with a GPU for scale full"
+    return Component("gpu", "note", "none (scales small and tiny need none)", remedy)
 
 
 def _extra(extra: str) -> Component:
@@ -226,9 +225,12 @@ def _disk(store: Path) -> Component:
 
 def _data(root: Path | None) -> Component:
     if root is None:
-        detail = f"nothing yet in {locations.data_folder()}"
-        return Component("data", "note", detail, "run `repro data fetch` or set REPRO_DATA")
-    if not root.is_dir():
-        remedy = "set REPRO_DATA to a folder of collections"
-        return Component("data", "note", f"{root} is not a folder", remedy)
-    return Component("data", "ok", str(root))
+        detail, remedy = (
+            f"nothing yet in {locations.data_folder()}",
+            "run `repro data fetch` or set REPRO_DATA",
+        )
+    elif root.is_dir():
+        return Component("data", "ok", str(root))
+    else:
+        detail, remedy = f"{root} is not a folder", "set REPRO_DATA to a folder of collections"
+    return Component("data", "note", detail, remedy)

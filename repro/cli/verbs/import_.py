@@ -52,7 +52,7 @@ def run(file, cells, source, toolkit, readings, public, form):
 
     file = file and str(as_file(file))  # a pipe is read once
     _check_choice(file, cells, public, source, toolkit, *readings)
-    target_cells = [] if public else select(cells=cells)
+    chosen = [] if public else select(cells=cells)
     importer = Importer(Workspace.open(), progress.TerminalProgress())
     if public:
         imports, notices = import_public(importer, Path(public))
@@ -60,7 +60,7 @@ def run(file, cells, source, toolkit, readings, public, form):
             say(notice)
     else:
         origin = Origin(source, toolkit, readings=options.reading_choices(readings))
-        imports = importer.add(Path(file), target_cells, origin=origin)
+        imports = importer.add(Path(file), chosen, origin=origin)
     _print_imports(imports, form)
     added = [item.added for item in imports if item.added]
     show_recurrences([Recurrence(a.record, a.contradicted) for a in added if a.contradicted])
@@ -72,9 +72,8 @@ def _check_choice(file: str | None, cells, public: str | None, source, *origin) 
     if file and not Path(file).is_file():
         raise errors.UsageError(f"{file}: no such file")
     if file and not source:
-        raise errors.UsageError(
-            "the record needs the origin of the run. Add it, e.g. --source 'the authors page'."
-        )
+        example = "--source 'the authors page'"
+        raise errors.UsageError(f"the record needs the origin of the run. Add it, e.g. {example}.")
 
 
 HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]

@@ -90,7 +90,7 @@ def _check_options(engine: str | None, *, remember: bool, as_json: bool) -> None
         raise UsageError(f"{'--to' if engine else '--remember'} cannot be combined with {others[0]}")
     if bool(engine) != bool(stated_options("output") if engine else stated_options("output", "shards")):
         raise UsageError("--to, -o and --shards belong together: `--to snakemake -o DIR [--shards N]`")
-    views += ["--format json"] if as_json else []
+    views += ["--format json"] * as_json
     views += stated_options("price") if as_json or "--nodes" in views else []
     if len(views) > 1:
         raise UsageError(f"{views[-1]} cannot be combined with {views[0]}")
@@ -113,8 +113,8 @@ def progress_lines(plan: Plan, workspace) -> Iterator[str]:
     from repro.verdicts.summary import measured_in_words
 
     comparison = judged_cells(plan, workspace.results, workspace.store)
-    stored_count = sum(state == "stored" for state in plan.states.values())
+    stored = sum(state == "stored" for state in plan.states.values())
     yield f"so far: {measured_in_words(comparison.cells)}"
-    yield f"{stored_count} of {len(plan.nodes)} stages are stored in {workspace.store.root}"
+    yield f"{stored} of {len(plan.nodes)} stages are stored in {workspace.store.root}"
     if comparison.origins and comparison.origins.sentence:
         yield comparison.origins.sentence

@@ -84,9 +84,9 @@ def target(file: str, *, is_there: bool = False) -> Path:
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder. Name a file for the report.")
-    required_path = path if is_there else path.parent
-    if not required_path.exists():
-        raise UsageError(f"{required_path}: No such file or directory. Make it or name another.")
+    needed = path if is_there else path.parent
+    if not needed.exists():
+        raise UsageError(f"{needed}: No such file or directory. Make it or name another.")
     return path
 
 
@@ -125,9 +125,7 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     shown = {name: _cells_to_show(results, cells, name) for name in scale_names or _scales(results, cells)}
     plans = [_plan(workspace, chosen or cells, name) for name, chosen in shown.items()]
     reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=_date_and_commit())
-    printing.say_each(
-        fault for report in reports for part in report.parts for fault in part.view.comparison.faults
-    )
+    printing.say_each(f for r in reports for part in r.parts for f in part.view.comparison.faults)
     files = {report.scale: f"{path.stem}-{report.scale}{path.suffix}" for report in reports}
     files[reports[0].scale] = path.name
     return {files[report.scale]: page(report, files) for report in reports}
@@ -143,10 +141,10 @@ def _scales(results, cells) -> list[str]:
 
 
 def _cells_to_show(results, cells, scale: str) -> list:
-    papers = {cell.paper.name: cell.paper for cell in cells}
+    papers = {c.paper.name: c.paper for c in cells}
     to_compare = {name for name, p in papers.items() if scale == "full" and not p.manifest.is_study}
     chosen = to_compare | {name for name in papers if results.read(scale, name)}
-    return [cell for cell in cells if cell.paper.name in chosen]
+    return [c for c in cells if c.paper.name in chosen]
 
 
 def _date_and_commit() -> tuple[str, ...]:

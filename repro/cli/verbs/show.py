@@ -58,16 +58,15 @@ def page(what, tables, verbose, as_json):
 
 def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     source = paper(name)
-    numbers, figure_numbers = split_figures(tables)
-    shown_tables = [table_of(source, number) for number in numbers]
-    shown_figures = [figure_of(source, number) for number in figure_numbers]
-    if not tables:
-        shown_tables, shown_figures = [*source.manifest.tables], [*source.manifest.figures]
+    manifest, (numbers, others) = source.manifest, split_figures(tables)
+    shown, figures = [*manifest.tables], [*manifest.figures]
+    if tables:
+        shown, figures = [table_of(source, n) for n in numbers], [figure_of(source, n) for n in others]
     if as_json:
-        return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown_tables, *shown_figures]])
-    for shown in shown_tables:
-        _show_table(source, shown)
-    for figure in shown_figures:
+        return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown, *figures]])
+    for each in shown:
+        _show_table(source, each)
+    for figure in figures:
         put(f"{name} figure {figure.id}: {figure.about}")
         lines = [("x", figure.x), ("y", figure.y), *(("series", line) for line in figure.series)]
         for setting, value in (*lines, *figure.settings.items()):
@@ -171,21 +170,17 @@ def coverage(names, as_json):
     results = Workspace.open().results
     by_paper = {name: tallies(paper(name), results) for name in names or papers()}
     for name in names:
-        refuse_open(paper(name), (item for tally in by_paper[name] for item in tally.cells))
+        refuse_open(paper(name), chain.from_iterable(tally.cells for tally in by_paper[name]))
     everything = list(chain.from_iterable(by_paper.values()))
-    grand_total = total(everything, what="all")
+    whole = total(everything, what="all")
     if as_json:
         return emit_json([tally.as_json() for tally in everything])
-    _print_tables(by_paper, grand_total, with_reasons=bool(names))
+    _print_tables(by_paper, whole, with_reasons=bool(names))
     for name, rows in by_paper.items():
         _warn_of_open_cells(name, total(rows, what=name).ways["open"])
-    say(f"{_count_in_words(by_paper, grand_total)}.")
-
-
-def _count_in_words(names, grand_total) -> str:
-    measured = {c.id for c in grand_total.cells if "full" in c.measured}
-    cells = chain.from_iterable(every_cell(paper(name)) for name in names)
-    return count_in_words(cells, measured=measured, scale="full")
+    measured = {c.id for c in whole.cells if "full" in c.measured}
+    cells = chain.from_iterable(map(every_cell, map(paper, by_paper)))
+    say(f"{count_in_words(cells, measured=measured, scale='full')}.")
 
 
 def _warn_of_open_cells(name: str, count: int) -> None:

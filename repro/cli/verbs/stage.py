@@ -26,11 +26,11 @@ def command(fingerprints, shard):
 
     part = Shard.parse(shard) if shard else Shard()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt continues
-    artefact_store = Store(locations.Locations.resolve().store)
+    store = Store(locations.Locations.resolve().store)
     if fingerprints == ("-",):
-        serve(lambda digits: _build_status(artefact_store, digits))
+        serve(lambda digits: _build_status(store, digits))
     end_with_parent()
-    return max([_build_status(artefact_store, fingerprint, part) for fingerprint in fingerprints])
+    return max([_build_status(store, fingerprint, part) for fingerprint in fingerprints])
 
 
 def _build_status(store, fingerprint: str, *part) -> int:

@@ -64,14 +64,14 @@ def verify(rebuild, sample, seed, verbose, as_json):
     from repro.running.provenance import Origins
 
     places = locations.Locations.resolve()
-    artefact_store, origins = Store(places.store), Origins()
+    store, origins = Store(places.store), Origins()
     results = Results(places.results, places.release)
     (records, faults), unfinished = results.checked(), results.unfinished()
     doubtful = results.doubtful()
-    total, damages = _read_all(artefact_store, origins)
+    total, damages = _read_all(store, origins)
     if click.get_current_context().find_root().params.get("store") and not places.store.is_dir():
         raise errors.UsageError(f"--store {places.store} is not a folder")
-    removals = _remove_damaged(artefact_store, damages) if rebuild else []
+    removals = _remove_damaged(store, damages) if rebuild else []
     values = {
         **{"artefacts": total, "damaged": damages, "removed": removals, "records": records},
         "damaged_records": list(map(str, faults)),
@@ -85,7 +85,7 @@ def verify(rebuild, sample, seed, verbose, as_json):
         _print_origins(origins, verbose)
     status = 0 if len(removals) == len(damages) and not faults else 2
     if sample and not status:
-        status, values["recomputed"] = _recompute_sample(artefact_store, places, sample, seed, as_json)
+        status, values["recomputed"] = _recompute_sample(store, places, sample, seed, as_json)
     if as_json:
         emit_json(values)
     return status

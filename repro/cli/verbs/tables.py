@@ -48,8 +48,7 @@ def command(selection, out, document, two_column, others, form):
 
         return show(comparison, plan, store, form, **options)
     say_each(comparison.faults)
-    folder = results.root / "tables" / selection.scale
-    place = (results.root, *FOLDER)
+    folder, place = results.root / "tables" / selection.scale, (results.root, *FOLDER)
     if out:
         folder, place = Path(out), (Path(out), "folder", "--out")
     with translated_errors(*place):

@@ -32,18 +32,17 @@ def _template(name: str) -> str:
 
 
 def cells_text(name: str, source: str, draft: Draft) -> str:
-    return _template("cells.yaml").format(name=_scalar(name), source=source) + "\n".join(
-        map(_table, draft.tables)
-    )
+    head = _template("cells.yaml").format(name=_scalar(name), source=source)
+    return head + "\n".join(map(_table, draft.tables))
 
 
 def readings_text(draft: Draft) -> str:
     entries = []
     for id, (reading, name) in _readings(draft).items():
-        facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "todo"}
-        facts |= {"paper": "todo: statement of the paper, if any"}
-        facts |= {"evidence": f"todo, with the choices and default of {name}"}
-        entries.append(facts | {"choices": dict(reading.choices), "default": reading.default})
+        facts = {"id": id, "kind": "silence", "where": "todo"}
+        facts["paper"] = "todo: statement of the paper, if any"
+        facts["evidence"] = f"todo, with the choices and default of {name}"
+        entries.append({**facts, "choices": dict(reading.choices), "default": reading.default})
     return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=WIDTH) if entries else ""
 
 
@@ -153,10 +152,10 @@ def new_paper(name, source, directory):
 
 def _contents(name: str, source: str, made) -> dict[str, str | None]:
     title = Path(source).name
-    placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"
+    empty = plain_paper.TEMPLATES / "readings.yaml.txt"
     return {
         "cells.yaml": cells_text(name, title, made),
-        "readings.yaml": placeholder.read_text() + readings_text(made),
+        "readings.yaml": empty.read_text() + readings_text(made),
         "README.md": readme_text(name, title, made),
         **dict.fromkeys(("claims.yaml", "audit.yaml", "settings.yaml", "costs.yaml")),
     }

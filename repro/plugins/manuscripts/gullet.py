@@ -8,7 +8,7 @@ from typing import NamedTuple
 from repro.errors import DataError
 from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.latex_text import names
-from repro.plugins.manuscripts.source_tables import Place
+from repro.plugins.manuscripts.source_tables import Parts, Place
 
 _PIECES = re.compile(
     r"""(?P<comment>%[^\n]*(?:\n[ \t]*)?)
@@ -93,7 +93,7 @@ class Expanded:
         self.files, self.text = files, ""
         self.names: list[str] = []
         self.notes: list[str] = []
-        self.lost: list[tuple[Place, str]] = []
+        self.lost = Parts()
         self._tokens: list[Token] = []
         self._starts: list[int] = []
         self._lines: dict[int, list[int]] = {}
@@ -249,9 +249,6 @@ class Gullet:
     @property
     def reader(self) -> Reader:
         return self._readers[-1]
-
-    def is_open(self, reader: Reader) -> bool:
-        return reader in self._readers
 
     @property
     def under_way(self) -> list[str]:

@@ -19,6 +19,7 @@ from repro.plugins.manuscripts.vocabulary import (
 )
 
 NOTHING = Resolution(None, "certain")
+Unit = Literal["percent", "fraction"] | None
 UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
 _BEIR = "no measure is named, and BEIR uses nDCG@10"
 _OF_COLLECTIONS = re.compile(
@@ -42,7 +43,7 @@ class ColumnMeaning:
     head: tuple[str, ...]
     dataset: Resolution
     measure: Resolution
-    unit: Literal["percent", "fraction"] | None = None
+    unit: Unit = None
     mean_of: tuple[int, ...] = ()
     is_cost: bool = False
     is_mean: bool = False
@@ -56,7 +57,7 @@ class Meaning:
     layout: Layout
     is_transposed: bool
     columns: tuple[ColumnMeaning, ...]
-    unit: Literal["percent", "fraction"] | None
+    unit: Unit
 
     @property
     def is_of_results(self) -> bool:
@@ -74,16 +75,14 @@ def meaning(table: source_tables.SourceTable, *, is_turned: bool = False) -> Mea
         plan = layouts.layout(layouts.transposed(table, depth), vocabulary.measures)
     shared = _Shared.of(plan)
     columns = [_column(plan, place, shared) for place in plan.values]
-    units = Counter(column.unit for column in columns if column.unit and not column.is_cost)
+    units = Counter(c.unit for c in columns if c.unit and not c.is_cost)
     unit = units.most_common(1)[0][0] if units else None
     return Meaning(plan, is_transposed, tuple(_averaged(plan, c, columns) for c in columns), unit)
 
 
 def _is_transposed(plan: Layout, beside: int) -> bool:
     heads = [" ".join(plan.head(place)) for place in plan.values]
-    above = sum(
-        vocabulary.names_something(head) or notation.EFFECT.search(head) is not None for head in heads
-    )
+    above = sum(vocabulary.names_something(h) or notation.EFFECT.search(h) is not None for h in heads)
     is_stated = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(plan.table.caption)
     return beside * max(len(heads), 1) > above * max(len(plan.rows), 1) or bool(is_stated and not above)
 
@@ -218,8 +217,8 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
     return replace(dataset, sure="likely", reason=", and ".join(filter(None, (reason, dataset.reason))))
 
 
-def _unit(texts: Iterable[str], head: str) -> Literal["percent", "fraction"] | None:
-    numbers = [abs(number) for number in map(notation.leading_number, texts) if number is not None]
+def _unit(texts: Iterable[str], head: str) -> Unit:
+    numbers = [abs(n) for n in map(notation.leading_number, texts) if n is not None]
     if not numbers:
         return None
     return "percent" if max(numbers) > 1 or "%" in head else "fraction"
@@ -255,7 +254,7 @@ def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -
     for cells in (plan.table.body[row] for row in plan.rows):
         text = cells[column.place].text.strip()
         numbers = [notation.leading_number(cells[part.place].text) for part in (column, *parts)]
-        known = [number for number in numbers if number is not None]
+        known = [n for n in numbers if n is not None]
         if len(known) == len(numbers):
             decimals = re.match(r"[-+\d,]*\.?(\d*)", text)
             step = 10.0 ** -len(decimals[1] if decimals else "")
@@ -278,10 +277,10 @@ def _completed(table: Meaning, known: Mapping[NamedMeasure, set[str]]) -> Meanin
     if len(single) != 1:
         return table
     [id] = single
-    dataset, columns = Resolution(id, "likely", "no other collection of the source has this measure"), []
+    only, columns = Resolution(id, "likely", "no other collection of the source has this measure"), []
     for column in table.columns:
         if column.named and id in of.get(column.place, ()):
-            column = replace(column, dataset=dataset, measure=measure_on(column.named, dataset))
+            column = replace(column, dataset=only, measure=measure_on(column.named, only))
         columns.append(column)
     return replace(table, columns=tuple(columns))
 

@@ -11,6 +11,7 @@ from repro.plugins.manuscripts import gullet, layout
 from repro.plugins.manuscripts.latex_text import Words, arguments, counts, kind, last, names, raw, within
 from repro.plugins.manuscripts.source_tables import (
     Place,
+    Rows,
     SourceCell,
     SourceTable,
     check_size,
@@ -207,7 +208,7 @@ class Tabular:
         raw = self._raw()
         self.flat.lost += [(self.flat.place(at), text) for at, text in self._lost(raw)]
         grid, width = self._grid(raw)
-        kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]
+        kept = [i for i, row in enumerate(grid) if any(c.text or c.marks for c in row)]
         if len(kept) < 2 or width < 2:
             return []
         rows = [tuple(grid[i]) for i in kept]
@@ -221,9 +222,7 @@ class Tabular:
                 head=tuple(row[left:right] for row in rows[start : start + head]),
                 body=tuple(row[left:right] for row in rows[start + head : end]),
                 rules=frozenset(at - start - head for at, _ in rules if start + head < at < end),
-                full_rules=frozenset(
-                    at - start - head for at, is_full in rules if is_full and at > start + head
-                ),
+                full_rules=frozenset(at - start - head for at, full in rules if full and at > start + head),
                 legend=(*legend, *self.words.footnotes),
                 notes=tuple(self.notes),
                 **facts,
@@ -274,9 +273,9 @@ class Tabular:
         raw.rules.append((len(raw.rows), (int(rule[1]), int(rule[2]))))
         return rule.end() - self.offset
 
-    def _grid(self, raw: _Raw) -> tuple[list[list[SourceCell]], int]:
+    def _grid(self, raw: _Raw) -> tuple[Rows, int]:
         check_size(sum(map(len, raw.rows)), self.place)
-        grid: list[list[SourceCell]] = []
+        grid: Rows = []
         spans: list[tuple[int, int, int]] = []  # row, column, number of rows (negative upwards)
         areas: list[tuple[int, int, int, int]] = []  # the same and columns
         for top, row in enumerate(raw.rows):
@@ -304,7 +303,7 @@ class Tabular:
         layout.join_continued(grid, {at for at, _ in raw.rules})
         return with_points(self._rounded(grid)), width
 
-    def _rounded(self, grid: list[list[SourceCell]]) -> list[list[SourceCell]]:
+    def _rounded(self, grid: Rows) -> Rows:
         columns = raw(filter(None, arguments(self.node)))
         setup = " ".join((*re.findall(r"\\sisetup\s*\{([^{}]*)", self.flat.text), columns))
         places = re.findall(r"round-precision\s*=\s*(\d)", setup)
@@ -318,8 +317,8 @@ class Tabular:
         return grid
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
-        written = [next((node for node in nodes if is_written([node])), None) for nodes in row]
-        first = next((node for node in written if node is not None), self.node)
+        written = [next((n for n in nodes if is_written([n])), None) for nodes in row]
+        first = next((n for n in written if n is not None), self.node)
         starts: list[int] = []
         for node in written:
             first = node or first
@@ -330,11 +329,10 @@ class Tabular:
     def _cell(self, nodes: list[Any], start: int, *, is_label: bool) -> tuple[SourceCell, int, bool]:
         columns, rows, is_area = _spans(nodes)
         cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
-        named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}
+        named = {getattr(n, "macroname", ""): n for n in _walk(nodes)}
         if is_label and not cell.text:
-            cell = replace(
-                cell, text=", ".join(raw(last(named[cite])) for cite in sorted(names("cited") & {*named}))
-            )
+            cites = sorted(names("cited") & {*named})
+            cell = replace(cell, text=", ".join(raw(last(named[cite])) for cite in cites))
         if shaded := named.get("cellcolor"):
             cell = replace(cell, shade=raw(filter(None, arguments(shaded))))
         elif set_cell := named.get("SetCell"):
@@ -345,7 +343,7 @@ class Tabular:
 
 
 def is_written(nodes: Iterable[Any]) -> bool:
-    return any(kind(node) != "chars" or node.chars.strip() for node in nodes)
+    return any(kind(n) != "chars" or n.chars.strip() for n in nodes)
 
 
 def _spans(nodes: Iterable[Any]) -> tuple[int, int, bool]:

@@ -8,14 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from repro.machine.bounded_reading import read_facts
 from repro.plugins.manuscripts.source_tables import Piece, Style, plain
 
 
 @cache
 def _table() -> Mapping[str, Any]:
-    import yaml
-
-    return yaml.safe_load(Path(__file__).with_name("latex_names.yaml").read_text(encoding="utf-8"))
+    return read_facts(Path(__file__).with_name("latex_names.yaml"))
 
 
 @cache
@@ -28,9 +27,8 @@ def names(*keys: str) -> frozenset[str]:
 @cache
 def specs(*keys: str) -> tuple[tuple[str, str], ...]:
     """Return pairs of a name and its argument specification, e.g. ``[{``."""
-    return tuple(
-        (name, spec) for key in keys for spec, text in _table()[key].items() for name in text.split()
-    )
+    entries = (entry for key in keys for entry in _table()[key].items())
+    return tuple((name, spec) for spec, text in entries for name in text.split())
 
 
 @cache
@@ -117,10 +115,6 @@ def _first(node: Any) -> list[Any]:
     return inner((arguments(node) or [None])[0])
 
 
-def _is_unknown(name: str) -> bool:
-    return name not in _of_tables() and _printer().latex_context.get_macro_spec(name) is None
-
-
 def raw(nodes: Iterable[Any]) -> str:
     return "".join(node.latex_verbatim() for node in nodes).strip()
 
@@ -145,7 +139,7 @@ class Words:
     def pieces(self, nodes: Iterable[Any], style: Style = _NO_STYLE) -> Iterator[Piece]:
         r"""Yield the styled text of nodes. Declarations, e.g. ``\bf``, apply to all later ones."""
         script = ""
-        known = [node for node in nodes if node is not None and kind(node) != "comment"]
+        known = [n for n in nodes if n is not None and kind(n) != "comment"]
         for node, behind in pairwise([*known, None]):
             if kind(node) == "chars":
                 script = yield from self._chars(node.chars, script, style)
@@ -154,7 +148,7 @@ class Words:
             name = getattr(node, "macroname", "")
             if name in names("from_here"):
                 style = style._replace(**style_of(name))
-            elif name and _is_unknown(name):
+            elif name and not (name in _of_tables() or _printer().latex_context.get_macro_spec(name)):
                 self.unknown.add(f"\\{name}")
                 if behind is None or kind(behind) != "group":
                     yield Piece(f"\\{name}{node.macro_post_space}", at)

@@ -8,7 +8,7 @@ from itertools import accumulate, groupby, pairwise
 
 from repro.manifest.printed import DASHES
 from repro.plugins.manuscripts.notation import KNOWN, NUMBER, VALUE
-from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
+from repro.plugins.manuscripts.source_tables import Rows, SourceCell, SourceTable
 
 _DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})
 _Row = Sequence[SourceCell]
@@ -22,12 +22,12 @@ def is_value(text: str) -> bool:
 
 def is_group(row: _Row) -> bool:
     """Return whether a row has a single text, in its first cell or across the table."""
-    labels = list({id(cell): cell for cell in row if cell.text}.values())
+    labels = list({id(c): c for c in row if c.text}.values())
     return len(labels) == 1 and (labels[0] is row[0] or labels[0].columns >= len(row) - 1)
 
 
 def _values(row: _Row) -> list[str]:
-    texts = [cell.text for cell in {id(cell): cell for cell in row}.values() if cell.text]
+    texts = [cell.text for cell in {id(c): c for c in row}.values() if cell.text]
     return texts[bool(row[0].text) :]
 
 
@@ -106,7 +106,7 @@ def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
     return parts if is_each_list else [(0, len(heads))]
 
 
-def join_continued(grid: list[list[SourceCell]], rules: Container[int]) -> None:
+def join_continued(grid: Rows, rules: Container[int]) -> None:
     """Join, in place, rows that only continue the label or fill the gaps of the row above."""
     for at in range(len(grid) - 1, 0, -1):
         (label, *cells), above = grid[at], grid[at - 1]
@@ -194,7 +194,7 @@ def _texts(row: Row) -> tuple[str, ...]:
 
 
 def _heading(row: Row) -> str | None:
-    texts = {id(cell): cell.text.strip() for cell in row if cell.text.strip()}
+    texts = {id(c): c.text.strip() for c in row if c.text.strip()}
     text = next(iter(texts.values()), "")
     is_value = NUMBER.fullmatch(text) if row[0] is row[-1] else NUMBER.match(text)
     return text if len(texts) < 2 and len(row) > 1 and not is_value else None
@@ -216,7 +216,7 @@ def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
 
 
 def _are_numbers(cells: Sequence[SourceCell]) -> bool:
-    said = [cell for cell in cells if cell.text.strip() not in DASHES]
+    said = [c for c in cells if c.text.strip() not in DASHES]
     return 2 * sum(map(is_number, said)) >= max(len(said), 1) or (not said and bool(cells))
 
 
@@ -259,9 +259,8 @@ def _blocks(cells: Sequence[SourceCell], labels: Sequence[SourceCell], parts: Se
     if len(set(parts)) == len(parts):  # a rule below each row
         parts = [0] * len(parts)
     for _, group in groupby(zip(cells, labels, parts, strict=True), key=lambda row: row[2]):
-        written, own = zip(
-            *((cell.text.strip(), label.text.strip()) for cell, label, _ in group), strict=True
-        )
+        texts = ((cell.text.strip(), label.text.strip()) for cell, label, _ in group)
+        written, own = zip(*texts, strict=True)
         names = set(filter(None, written))
         first = min(names) if len(names) == 1 and all(own) else ""
         blocks += [*accumulate(written, lambda current, name: name or current, initial=first)][1:]
@@ -274,7 +273,7 @@ def fill_blank(row: list[SourceCell], covered: range) -> None:
             row[place] = row[covered[0]]
 
 
-def spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]], lines: list[int]) -> None:
+def spread(grid: Rows, spans: list[tuple[int, int, int]], lines: list[int]) -> None:
     for top, column, rows in spans:
         is_middle = top and top not in lines and not grid[top - 1][column].text  # of its rows
         end = min((line for line in lines if is_middle and line > top), default=len(grid))

@@ -111,7 +111,7 @@ def _conditional(g: Gullet, token: Token) -> None:
 def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
     depth, reader = 0, g.reader
     while (piece := g.next()) is not None:
-        if reader.only_defines and not g.is_open(reader):  # the condition ends with its package
+        if reader.only_defines and reader.name not in g.under_way:  # the condition ends with its package
             g.put_back([piece])
             return
         if depth == 0 and piece.text in ends:

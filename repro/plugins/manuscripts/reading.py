@@ -14,6 +14,7 @@ from repro.plugins.manuscripts.latex_text import Words, arguments, last, names, 
 from repro.plugins.manuscripts.source_tables import (
     CHOICE,
     Manuscript,
+    Parts,
     Place,
     SourceTable,
     check_size,
@@ -27,7 +28,6 @@ _CLASS = re.compile(r"\\documentclass(?!.*\{(?:subfiles|standalone)\})")
 _INPUT = re.compile(r"\\(?:input|include|subfile)\s*\{([^{}\\]+)\}")
 _NUMBERS = re.compile(r"&[^&\n\\a-z]*(?:\\\w+\{)?\d+\.\d")
 _MAIN = ("main", "ms", "paper", "root", "article", "manuscript")
-Parts = text_tables.Parts
 Read = tuple[list[SourceTable], Parts, dict[str, str], list[str], str, Parts]
 
 
@@ -44,10 +44,8 @@ def read(path: Path) -> Manuscript:
     if not tables:
         hint = f" ({notes[0]})" if notes else ""
         raise NoTableError(f"{path} contains no table{hint}")
-    prose = prose_with_points(prose)
-    return Manuscript(
-        path, tuple(tables), tuple(prose), labels, tuple(notes), title, tuple(dict.fromkeys(lost))
-    )
+    paragraphs, parts = tuple(prose_with_points(prose)), tuple(dict.fromkeys(lost))
+    return Manuscript(path, tuple(tables), paragraphs, labels, tuple(notes), title, parts)
 
 
 def _read(files: Files) -> Read:
@@ -99,9 +97,8 @@ def _source(files: Files) -> str:
     if not text.strip():
         raise DataError(f"{files.path} is empty.")
     if _ending(files.only) not in _LATEX and "\\begin" not in text:
-        raise UsageError(
-            f"{str(files.path)!r} is no source. Give LaTeX, {', '.join(_TABLES)}, a folder or an archive."
-        )
+        remedy = f"Give LaTeX, {', '.join(_TABLES)}, a folder or an archive."
+        raise UsageError(f"{str(files.path)!r} is no source. {remedy}")
     return files.only
 
 

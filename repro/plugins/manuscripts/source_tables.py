@@ -27,6 +27,9 @@ class Place:
         return f"{self.file}:{self.line}"
 
 
+Parts = list[tuple[Place, str]]  # paragraphs or unread parts
+
+
 @dataclass(frozen=True)
 class SourceCell:
     """A cell, e.g. with marks ``("†", "*")``. All ``columns`` that it spans share the object."""
@@ -174,9 +177,8 @@ def _lowered(content: str, of_number: bool) -> str:
 def _are_marks(content: str, before: str, of_number: bool) -> bool:
     if content in ("st", "nd", "rd", "th", "'", "′"):
         return False
-    if content == "footnote" or (
-        content.isalpha() and content.islower() and (of_number or not before.strip())
-    ):
+    is_letters = content.isalpha() and content.islower() and (of_number or not before.strip())
+    if content == "footnote" or is_letters:
         return True
     words = [word.strip("()" + MARKS) for word in re.split(r"[,;\s]+", content)]
     return all(len(word) <= 1 or word.isdigit() for word in words)
@@ -207,7 +209,7 @@ def with_points(rows: Rows) -> Rows:
     decimal if the table has other ones and no points. One in brackets needs others in its column."""
     numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
     for column in zip_longest(*rows):
-        own = [cell for cell in column if cell and id(cell) in numeric]
+        own = [c for c in column if c and id(c) in numeric]
         if not count_commas(_BRACKETS.sub("", cell.text) for cell in own)[0]:
             for cell in own:
                 if _BRACKETS.search(cell.text):
@@ -216,10 +218,10 @@ def with_points(rows: Rows) -> Rows:
     for key, cell in numeric.items():
         text = re.sub(r"(?<=\d) (?=\d{3})", "", cell.text) if SPACED.fullmatch(cell.text) else cell.text
         numeric[key] = replace(cell, text=with_point(text, is_always=not points) if commas else text)
-    return [[numeric.get(id(cell), cell) for cell in row] for row in rows]
+    return [[numeric.get(id(c), c) for c in row] for row in rows]
 
 
-def prose_with_points(prose: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
+def prose_with_points(prose: Parts) -> Parts:
     """Return paragraphs with decimal points instead of commas if most of their numbers have commas."""
     commas, points = count_commas(text for _, text in prose)
     return [(place, with_point(text)) for place, text in prose] if commas > points else prose

@@ -15,8 +15,10 @@ from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.latex_text import Words, parse
 from repro.plugins.manuscripts.layout import head_length
 from repro.plugins.manuscripts.source_tables import (
+    Parts,
     Piece,
     Place,
+    Rows,
     SourceCell,
     SourceTable,
     Style,
@@ -42,7 +44,7 @@ _SPAN_LIMIT = 200
 
 
 def table_of(
-    rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None, rules: Sequence[int] = ()
+    rows: Rows, caption: str = "", *, head: int | None = None, rules: Sequence[int] = ()
 ) -> list[SourceTable]:
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
@@ -72,8 +74,8 @@ class _Table:
     text: list[Piece] | None = None  # of a cell or caption
     head: int = 0
 
-    def grid(self) -> list[list[SourceCell]]:
-        grid: list[list[SourceCell]] = []
+    def grid(self) -> Rows:
+        grid: Rows = []
         above: dict[int, tuple[SourceCell, int]] = {}  # column -> cell, remaining rows
         for row in self.rows:
             made: list[SourceCell] = []
@@ -100,7 +102,7 @@ class _Parser(HTMLParser):
     def __init__(self, path: Path, first: int):
         super().__init__()
         self.tables: list[_Table] = []
-        self.prose: list[tuple[Place, str]] = []
+        self.prose = Parts()
         self._path, self._first = path, first
         self._open: list[_Table] = []
         self._styles: list[tuple[str, Style]] = []
@@ -188,9 +190,7 @@ def _span(text: str | None) -> int:
     return max(1, min(_SPAN_LIMIT, int(text))) if text and text.isdigit() else 1
 
 
-def read_html(
-    text: str, path: Path, *, first: int = 1, caption: str = ""
-) -> tuple[list[SourceTable], list[tuple[Place, str]]]:
+def read_html(text: str, path: Path, *, first: int = 1, caption: str = "") -> tuple[list[SourceTable], Parts]:
     parser = _Parser(path, first)
     parser.feed(text)
     parser.close()
@@ -203,7 +203,6 @@ def read_html(
 
 HTML, MARKDOWN, SEPARATED = (".html", ".htm"), (".md", ".markdown"), (".csv", ".tsv")
 _SPECIAL = re.compile(r"[*_`<&!\[\\]|https?:")
-Parts = list[tuple[Place, str]]
 Read = tuple[list[SourceTable], Parts, Parts]  # tables, prose, lost parts
 
 
@@ -216,9 +215,7 @@ def read_tables(files: Files, name: str) -> Read:
 
 
 def _markdown(text: str, files: Files, name: str) -> Read:
-    tables: list[SourceTable] = []
-    prose: list[tuple[Place, str]] = []
-    lost: Parts = []
+    tables, prose, lost = list[SourceTable](), Parts(), Parts()
     lines = text.split("\n")
     path, caption = files.shown(name), ""
     check_size(text.count("|") // 2, path)
@@ -253,7 +250,7 @@ def _markdown_it():
 
 
 def _table_of_tokens(tokens: list, path: Path, caption: str) -> list[SourceTable]:
-    rows: list[list[SourceCell]] = []
+    rows: Rows = []
     line = 0
     for token in tokens:
         if token.type == "table_close":

@@ -11,24 +11,23 @@ from repro.manifest.printed import are_apart
 from repro.plugins.statements.findings import Finding, Findings, Notes, printed
 
 Scored = tuple[str, str]  # dataset, measure
-_SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Findings:
     """Yield an error or a doubt for each configuration with unequal published values of a measure."""
-    for name, group in grouped((notes.configuration(cell), cell) for cell in _known_cells(sources)).items():
-        contradictions = {
+    for name, group in grouped((notes.configuration(c), c) for c in _known_cells(sources)).items():
+        unequal = {
             key: cells
-            for key, cells in grouped((dataset_and_measure(cell), cell) for cell in group).items()
+            for key, cells in grouped((dataset_and_measure(c), c) for c in group).items()
             if any(starmap(numbers_differ, combinations(cells, 2)))
         }
-        if contradictions:
-            yield _disagreement(name, contradictions)
+        if unequal:
+            yield _disagreement(name, unequal)
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the dataset and measure of a cell, with Success@k as R@k."""
-    return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
+    """Return the dataset and measure of a cell, with Success@k as R@k, as papers print it."""
+    return cell.column.dataset or "", (cell.column.measure or "").replace("Success@", "R@")
 
 
 def _configured(cell: Cell, notes: Notes) -> tuple[str, Scored]:
@@ -40,18 +39,17 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
     return are_apart(a.percent, a.rounding, b.percent, b.rounding)
 
 
-def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    cells = list(chain.from_iterable(contradictions.values()))
+def _disagreement(configuration: str, unequal: dict[Scored, list[Cell]]) -> Finding:
+    cells = list(chain.from_iterable(unequal.values()))
     subject = next((c for c in cells if _is_misquoted(c, cells)), cells[0])
-    has_several_papers, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
-    may_differ = has_several_papers or {"cited", "rerun"} <= roles
+    is_across, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
+    may_differ = is_across or {"cited", "rerun"} <= roles
     severity = "doubt" if may_differ and "ours" not in roles else "error"
-    says = f"{configuration} has several values of {_measures(contradictions)}"
-    explanation = "; ".join(_definitions(contradictions))
-    against = "another paper" if has_several_papers else "paper"
-    return _finding(
-        severity, subject.paper.name, f"values/{configuration}", cells, says, explanation, against
-    )
+    says = f"{configuration} has several values of {_measures(unequal)}"
+    why = "; ".join(_definitions(unequal))
+    against = "another paper" if is_across else "paper"
+    id = f"values/{configuration}"
+    return _finding(severity, subject.paper.name, id, cells, says, why, against)
 
 
 def _finding(
@@ -76,8 +74,8 @@ def _measures(by_measure: Iterable[Scored]) -> str:
     return " and ".join(f"{measure} on {dataset}" for dataset, measure in by_measure)
 
 
-def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
-    found = {name: {c.column.measure or "" for c in cells} for (_, name), cells in contradictions.items()}
+def _definitions(unequal: dict[Scored, list[Cell]]) -> list[str]:
+    found = {name: {c.column.measure or "" for c in cells} for (_, name), cells in unequal.items()}
     several = ((name, " and ".join(sorted(each))) for name, each in found.items() if len(each) > 1)
     return sorted(f"{name} is defined as {definitions}" for name, definitions in several)
 
@@ -85,11 +83,11 @@ def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
 def namesakes(sources: list[Paper], notes: Notes) -> Findings:
     """Yield a note for each system name for which two papers print only different values of a measure."""
     values = grouped(((c.row.system, dataset_and_measure(c)), c) for c in _cells_of_others(sources))
-    differences = defaultdict[str, dict[Scored, list[Cell]]](dict)
+    found = defaultdict[str, dict[Scored, list[Cell]]](dict)
     for (system, key), group in values.items():
-        if cells := _unequal_cells(grouped((cell.paper.name, cell) for cell in group), notes):
-            differences[system][key] = cells
-    for system, by_measure in differences.items():
+        if cells := _unequal_cells(grouped((c.paper.name, c) for c in group), notes):
+            found[system][key] = cells
+    for system, by_measure in found.items():
         cells = list(chain.from_iterable(by_measure.values()))
         names = sorted({c.paper.name for c in cells})
         says = f"{', '.join(names)} have no common value of {system} for {_measures(by_measure)}"
@@ -98,32 +96,31 @@ def namesakes(sources: list[Paper], notes: Notes) -> Findings:
 
 def _known_cells(sources: list[Paper]) -> Iterator[Cell]:
     cells = chain.from_iterable(map(numeric_cells, sources))
-    return (cell for cell in cells if cell.column.dataset and cell.column.measure)
+    return (c for c in cells if c.column.dataset and c.column.measure)
 
 
 def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
-    for cell in _known_cells(sources):
-        if (cell.table.kind, cell.column.kind) == ("results", "retrieval"):
-            yield cell
+    cells, kinds = _known_cells(sources), ("results", "retrieval")
+    return (c for c in cells if (c.table.kind, c.column.kind) == kinds)
 
 
 def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
     """Yield the cells with a number, a dataset and a measure, except in columns with settings (``with``)."""
     for cell in cells:
-        column = cell.column
-        if cell.is_numeric and column.dataset and column.measure and not column.with_:
+        c = cell.column
+        if cell.is_numeric and c.dataset and c.measure and not c.with_:
             yield cell
 
 
 def _cells_of_others(sources: list[Paper]) -> Iterator[Cell]:
-    return (cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role != "ours")
+    return (c for c in scored_cells(_retrieval_cells(sources)) if c.role != "ours")
 
 
 def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
     cells: dict[str, Cell] = {}
     for one, other in combinations(by_paper.values(), 2):
-        common_names = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
-        if not common_names and all(numbers_differ(a, b) for a, b in product(one, other)):
+        common = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
+        if not common and all(numbers_differ(a, b) for a, b in product(one, other)):
             cells |= {c.id: c for c in (*one, *other)}
     return list(cells.values())
 
@@ -144,12 +141,12 @@ def quotations(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
-    makers_cells = [cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role == "ours"]
-    own = grouped(((cell.row.system, dataset_and_measure(cell)), cell) for cell in makers_cells)
-    joined = {_configured(cell, notes) for cell in makers_cells}
+    ours = [c for c in scored_cells(_retrieval_cells(sources)) if c.role == "ours"]
+    own = grouped(((c.row.system, dataset_and_measure(c)), c) for c in ours)
+    joined = {_configured(cell, notes) for cell in ours}
     for cell in _cells_of_others(sources):
-        named_alike = own[cell.row.system, dataset_and_measure(cell)]
-        makers = [c for c in named_alike if c.paper.name != cell.paper.name]
+        alike = own[cell.row.system, dataset_and_measure(cell)]
+        makers = [c for c in alike if c.paper.name != cell.paper.name]
         if makers and _configured(cell, notes) not in joined:
             yield cell, makers
 
@@ -179,9 +176,9 @@ def conventions(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:
-    candidates = grouped((_configured(cell, notes), cell) for cell in _retrieval_cells([one]))
+    known = grouped((_configured(c, notes), c) for c in _retrieval_cells([one]))
     for cell in _retrieval_cells([other]):
-        for candidate in candidates[_configured(cell, notes)]:
+        for candidate in known[_configured(cell, notes)]:
             if not numbers_differ(candidate, cell):
                 yield candidate, cell
 

@@ -86,11 +86,11 @@ def _verdict_of_mark(item) -> str:
 
 
 def _grouped_rows(statements) -> list[list[str]]:
-    def states(j) -> tuple[str, ...]:
+    def key(j) -> tuple[str, ...]:
         ours = f"{j.ours.state}{' (in doubt)' * bool(j.doubts)}"
-        return j.published.state, ours, j.others.state if j.others.speaks else ""
+        return j.statement.where, j.published.state, ours, j.others.state if j.others.speaks else ""
 
-    groups = grouped(((j.statement.where, *states(j)), j) for j in statements)
+    groups = grouped((key(j), j) for j in statements)
     return [
         [f"{group[0].statement.tables[0]}/bold/…", where, f"bold numbers: {len(group)}", *others]
         for (where, *others), group in groups.items()
@@ -172,20 +172,20 @@ def _print_findings(findings) -> None:
 def _print_references(names, *, strict: bool, as_json: bool) -> None:
     if strict:
         raise errors.UsageError("--strict cannot be combined with --references")
-    all_references = paper_audit.references(*names)
+    found = paper_audit.references(*names)
     if as_json:
-        return emit_json([asdict(reference) for reference in all_references])
-    for name, group in grouped((r.paper, r) for r in all_references).items():
+        return emit_json([asdict(reference) for reference in found])
+    for name, group in grouped((r.paper, r) for r in found).items():
         rows = [[r.at, r.means, r.to, _verdict(r)] for r in group]
         title = f"{name}: {_verdict_counts(group)}"
         table(title, ["where", "meaning", "target", "verdict"], rows)
-    say(_verdict_counts(all_references))
+    say(_verdict_counts(found))
 
 
-def _verdict(reference) -> str:
-    source = "" if reference.against == "paper" else f" (by {HELD_AGAINST[reference.against]})"
-    reading = f" (unspecified choice {reference.reading})" if reference.reading else ""
-    return f"{reference.verdict}: {reference.why}{source}{reading}" if reference.why else reference.verdict
+def _verdict(r) -> str:
+    source = "" if r.against == "paper" else f" (by {HELD_AGAINST[r.against]})"
+    reading = f" (unspecified choice {r.reading})" if r.reading else ""
+    return f"{r.verdict}: {r.why}{source}{reading}" if r.why else r.verdict
 
 
 def _verdict_counts(references) -> str:

@@ -136,10 +136,6 @@ def _relevant_passages(path: Path) -> dict[str, int]:
     return {"relevant": sum((passage["grade"] or 0) > 0 for passage in first)}
 
 
-FACTORS = (Decimal(-1), Decimal(1000), Decimal("0.001"))
-SHUFFLES = 8
-
-
 class ChangedValues(PublishedValues):
     """The published numbers, with ``changes`` (cell id -> number) in place of some."""
 
@@ -157,19 +153,19 @@ def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]
     """Return whether ``changed`` numbers in these cells refute a statement that ``state_of`` judges. None can
     refute ``relevant("9", "bert") == 0``, which counts ticks.
     """
-    numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
+    numbers = {c.id: c.number for c in cells if c.is_numeric}
     return any(_is_refuted(state_of, changes) for changes in changed(numbers))
 
 
 def changed(numbers: Mapping[str, Decimal]) -> Iterator[dict[str, Decimal]]:
     """Yield changed copies of the numbers: all or one scaled, in rising or falling order, or shuffled."""
-    for factor in FACTORS:
+    for factor in (Decimal(-1), Decimal(1000), Decimal("0.001")):
         yield {name: factor * number for name, number in numbers.items()}
         yield from ({name: factor * number + factor} for name, number in numbers.items())
     yield {name: Decimal(place) for place, name in enumerate(numbers, start=1)}
     yield {name: Decimal(-place) for place, name in enumerate(numbers, start=1)}
     drawn, values = random.Random(0), list(numbers.values())
-    for _ in range(SHUFFLES):
+    for _ in range(8):
         drawn.shuffle(values)
         yield dict(zip(numbers, values, strict=True))
 

@@ -52,8 +52,8 @@ def fault(text: str) -> str | None:
         tree = _tree(text)
     except (SyntaxError, ValueError) as error:
         return f"{' '.join(text.split())!r} is not an expression: {getattr(error, 'msg', error)}"
-    callee_ids = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return next(filter(None, (_fault_of(node, callee_ids) for node in ast.walk(tree))), None)
+    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    return next(filter(None, (_fault_of(node, called) for node in ast.walk(tree))), None)
 
 
 def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
@@ -62,9 +62,8 @@ def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
             return f"{value!r} is neither a number nor a string"
         case ast.Name(id=name) if name not in FUNCTIONS or id(node) not in callee_ids:
             return f"there is no function {name!r} (known: {', '.join(sorted(FUNCTIONS))})"
-        case ast.keyword(arg=None):
-            return f"{ast.unparse(node)!r} is outside the language of claims"
-    return None if isinstance(node, _KNOWN) else f"{ast.unparse(node)!r} is outside the language of claims"
+    is_known = isinstance(node, _KNOWN) and getattr(node, "arg", "") is not None
+    return None if is_known else f"{ast.unparse(node)!r} is outside the language of claims"
 
 
 @functools.cache
@@ -73,14 +72,6 @@ def conjuncts(text: str) -> tuple[str, ...]:
     body = _tree(text).body
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
     return tuple(ast.unparse(part) for part in parts)
-
-
-def is_relation_of_rows(text: str) -> bool:
-    """Return whether an expression is a single relation between rows, e.g. ``above(...)``."""
-    match _tree(text).body:
-        case ast.Call(func=ast.Name(id=name)):
-            return name in RELATIONS_OF_ROWS
-    return False
 
 
 def parts_of(text: str) -> Iterator[ast.AST]:
@@ -193,7 +184,8 @@ def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
 
 
 def _states(part: str, state: str, pairs: list, cells: list[Cell]) -> list[tuple[Cell, str]]:
-    if pairs and is_relation_of_rows(part):
+    body = _tree(part).body
+    if pairs and isinstance(body, ast.Call) and ast.unparse(body.func) in RELATIONS_OF_ROWS:
         return list(pairs)
     columns = {(c.table.id, c.column.id): c for c in cells}
     return [(c, state) for c in columns.values()] if len(columns) == 1 else []
@@ -239,7 +231,7 @@ def claims_of(source: papers.Paper) -> dict[str, Claim]:
 def claims(path: Path) -> dict[str, Claim]:
     if not path.exists():
         return {}
-    return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}
+    return {c.id: c for c in yaml_file.read(path, _Claims, faults=_faults).claims}
 
 
 def _faults(content: _Claims) -> Iterator[tuple[tuple, str]]:

@@ -36,15 +36,14 @@ class StatementsPart(PaperPart):
         if statements := [j.judged(ours, part.scale) for j in self._published[name]]:
             content = claims(name, statements, part.scale, self._answers)
             yield Section("Claims", "claims", 1, content, of_no_scale=False)
-        if findings := [finding for finding in self._findings if finding.paper == name]:
+        if findings := [f for f in self._findings if f.paper == name]:
             yield Section("Audit", "audit", 2, audit_section(part.paper, findings))
 
 
 def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
     """Return a section with every statement, failures first. Marks and bold numbers are folded."""
-    ordered = sorted(
-        statements, key=lambda j: FAILS not in (j.published.state, scale == "full" and j.ours.state)
-    )
+    judges_ours = scale == "full"
+    ordered = sorted(statements, key=lambda j: FAILS not in (j.published.state, judges_ours and j.ours.state))
     of_claims = [j for j in ordered if j.statement.kind == "claim"]
     of_marks = [j for j in ordered if j.statement.kind != "claim"]
     summary = el("summary", f"{len(of_marks)} marks and bold numbers")
@@ -85,9 +84,7 @@ def _statement(scale: str, j: JudgedStatement, answers: Answers) -> Markup:
 
 def _judgements(scale: str, j: JudgedStatement) -> Content:
     kind = "" if scale == "full" or j.ours.state in (UNTESTED, UNDECIDED) else "scaled"
-    judgements = (("paper", j.published), ("ours", j.ours))
-    whys = [(name, "; ".join(filter(None, _grounds(judgement)))) for name, judgement in judgements]
-    whys += [("in doubt", ", ".join(j.doubts))]
+    whys = [("paper", _grounds(j.published)), ("ours", _grounds(j.ours)), ("in doubt", ", ".join(j.doubts))]
     states = el("p", _state("paper", j.published.state), _state("ours", j.ours.state, kind=kind))
     return states, [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why]
 
@@ -95,13 +92,14 @@ def _judgements(scale: str, j: JudgedStatement) -> Content:
 def _others_judgement(judgement: OthersJudgement) -> Content:
     if not judgement.speaks:
         return None
-    why = "; ".join(filter(None, _grounds(judgement.judgement)))
+    why = _grounds(judgement.judgement)
     state = el("p", _state("others", judgement.state, kind="none"))
     return state, el("p", f"others: {_cut(why)}", class_="fine") if why else None, used_reports(judgement)
 
 
-def _grounds(judgement: Judgement) -> tuple[str, ...]:
-    return judgement.differs_by_measure.replace("; ", ", "), judgement.why, judgement.test
+def _grounds(judgement: Judgement) -> str:
+    grounds = judgement.differs_by_measure.replace("; ", ", "), judgement.why, judgement.test
+    return "; ".join(filter(None, grounds))
 
 
 def _cut(reasons: str, limit: int = 3) -> str:
@@ -130,9 +128,9 @@ def _finding(finding: Finding) -> Markup:
     pairs = zip(finding.places, finding.values, strict=True)
     values = [f"{place}: {value}" if value else place for place, value in pairs]
     basis = el("span", f" evidence: {HELD_AGAINST[finding.against]}", class_="fine")
-    explanation = el("p", finding.explanation, class_="fine") if finding.explanation else None
+    why = el("p", finding.explanation, class_="fine") if finding.explanation else None
     statement = el("p", badge, " ", finding.says, basis)
-    return el("li", statement, el("p", "; ".join(values), class_="fine"), explanation)
+    return el("li", statement, el("p", "; ".join(values), class_="fine"), why)
 
 
 def used_reports(judged: OthersJudgement) -> Markup:

@@ -6,7 +6,6 @@ at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.96
 
 from dataclasses import dataclass, replace
 from math import sqrt
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -132,12 +131,11 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
     mine, theirs = (float(c.percent) / 100 for c in (cell, over))
     rounding = sum(float(c.rounding) / 100 for c in (cell, over))
-    lead, sum_of_means = mine - theirs, mine + theirs
-    greatest = sqrt((min(1, sum_of_means, 2 - sum_of_means) + rounding) * queries / (queries - 1))
+    lead, both = mine - theirs, mine + theirs
+    greatest = sqrt((min(1, both, 2 - both) + rounding) * queries / (queries - 1))
     level = level_of(cell.table)
-    per_lead = sqrt(queries) / (
-        QUANTILES.get((queries - 1, level)) or p_values.quantile(queries - 1, 1 - level)
-    )
+    free = queries - 1
+    per_lead = sqrt(queries) / (QUANTILES.get((free, level)) or p_values.quantile(free, 1 - level))
     is_certain = (lead - rounding) * per_lead >= greatest
     most, known = lead + rounding, smallest_known(cell.column.dataset, cell.column.measure)
     return Need(over, most, queries, level, most * per_lead, greatest, is_certain, *known)
@@ -157,9 +155,5 @@ def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation 
 
 @at_hand.kept_with_papers
 def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
-    contents = [read(folder / FILE) for folder in at_hand.folders_with(FILE)]
+    contents = [yaml_file.read(folder / FILE, Deviations) for folder in at_hand.folders_with(FILE)]
     return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
-
-
-def read(path: Path) -> Deviations:
-    return yaml_file.read(path, Deviations)

@@ -64,10 +64,8 @@ class Finding:
         against: str = "paper",
     ) -> Finding:
         """Return a finding with the paper's name before ``id``. ``placed`` has pairs of place and value."""
-        places, values = zip(*placed, strict=True)
-        return cls(
-            severity, kind, against, source.name, f"{source.name}/{id}", places, values, says, explanation
-        )
+        name, (places, values) = source.name, zip(*placed, strict=True)
+        return cls(severity, kind, against, name, f"{name}/{id}", places, values, says, explanation)
 
     def explained(self, why: str) -> Finding:
         explanations = [*self.explanation.split("; "), *why.split("; ")]
@@ -90,7 +88,7 @@ Findings = Iterator[Finding]
 
 
 def printed(cells: Iterable[Cell]) -> list[tuple[str, str]]:
-    return [(cell.id, cell.printed.plain) for cell in cells]
+    return [(c.id, c.printed.plain) for c in cells]
 
 
 def sort_findings(findings: list[Finding]) -> list[Finding]:
@@ -99,14 +97,14 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 
 def with_joined_facts(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
     """Return the findings. Those that an entry of ``facts`` lists by their ids are joined into one."""
-    by_id = {finding.id: finding for finding in findings}
+    by_id = {f.id: f for f in findings}
     joined, absorbed = dict(by_id), set()
     for fact in facts:
-        first, *others = [identifier for identifier in fact if identifier in by_id] or [""]
-        for identifier in others:
-            joined[first] = joined[first].with_other(by_id[identifier])
+        first, *others = [id for id in fact if id in by_id] or [""]
+        for id in others:
+            joined[first] = joined[first].with_other(by_id[id])
         absorbed.update(others)
-    return [finding for identifier, finding in joined.items() if identifier not in absorbed]
+    return [finding for id, finding in joined.items() if id not in absorbed]
 
 
 FILE = "audit.yaml"
@@ -178,12 +176,12 @@ class Notes(StrictMapping):
 def notes() -> Notes:
     """Return the configurations, explanations and facts of all papers. Raises ManifestError."""
     contents = [notes_of(source) for source in papers().values()]
-    configurations: dict[str, tuple[str, ...]] = {}
+    named: dict[str, tuple[str, ...]] = {}
     for name, paths in (item for content in contents for item in content.configurations.items()):
-        configurations[name] = (*configurations.get(name, ()), *paths)
+        named[name] = (*named.get(name, ()), *paths)
     explanations = tuple(each for content in contents for each in content.explanations)
     facts = tuple(fact for content in contents for fact in content.facts)
-    return Notes(configurations=configurations, explanations=explanations, facts=facts)
+    return Notes(configurations=named, explanations=explanations, facts=facts)
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
@@ -196,13 +194,13 @@ def _idle_entries(
     content: Notes, own: str, places: Mapping[str, tuple[str, ...]]
 ) -> Iterator[yaml_file.Fault]:
     for number, fact in enumerate(content.facts):
-        for place, identifier in enumerate(fact):
-            if identifier.startswith(own) and identifier not in places:
-                yield ("facts", number, place), str(unknown("finding", identifier, places))
-    for number, explanation in enumerate(content.explanations):
-        is_own = all(f"{place}/".startswith(own) for place in explanation.at)
-        if is_own and not any(explanation.is_of(found) for found in places.values()):
-            reason = f"there is no finding at {' and '.join(explanation.at)} to explain"
+        for place, id in enumerate(fact):
+            if id.startswith(own) and id not in places:
+                yield ("facts", number, place), str(unknown("finding", id, places))
+    for number, each in enumerate(content.explanations):
+        is_own = all(f"{place}/".startswith(own) for place in each.at)
+        if is_own and not any(each.is_of(found) for found in places.values()):
+            reason = f"there is no finding at {' and '.join(each.at)} to explain"
             yield ("explanations", number), reason
 
 
@@ -212,13 +210,13 @@ def notes_of(source: Paper) -> Notes:
     if not path.exists():
         return Notes()
     cells = {c.id for c in cells_of(source)}
-    known_places = cells | {identifier.rpartition("/")[0] for identifier in cells}
+    known = cells | {id.rpartition("/")[0] for id in cells}
 
     def faults(content: Notes) -> Iterator[yaml_file.Fault]:
         seen: set[str] = set()
         for name, paths in content.configurations.items():
             for number, place in enumerate(paths):
-                if place not in known_places:
+                if place not in known:
                     yield ("configurations", name, number), f"{place!r} is not a row or cell of {source.name}"
                 if place in seen:
                     yield ("configurations", name, number), f"{place!r} is named twice"

@@ -34,7 +34,7 @@ class ClosestReports(PublishedValues):
     """
 
     starts: tuple[str, ...] = ()
-    is_published, is_stated = False, True
+    is_published = False
     _notes: dict[str, tuple[CellNote, ...]] = field(default_factory=dict)
 
     def of(self, cell: Cell) -> CellNote:
@@ -56,7 +56,7 @@ class ClosestReports(PublishedValues):
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Raise MissingNumber if two values with unequal decimals agree at the fewer decimals."""
-        values = [(self.number(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
+        values = [(self.number(c), 2 if c.unit == "fraction" else 0) for c in (one, other)]
         first, second = (value.scaleb(digits) for value, digits in values)
         decimals = [decimals_of(value) - digits for value, digits in values]
         if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
@@ -128,18 +128,18 @@ def by_others(
 ) -> OthersJudgement:
     """Judge a statement by the closest reports on the cells of ``published``, its judgement by the paper."""
     used, alike = [], {}
-    numeric_cells = [cell for cell in published.cells if cell.is_numeric]
-    for cell in numeric_cells:
+    cells = [c for c in published.cells if c.is_numeric]
+    for cell in cells:
         with suppress(MissingNumber):
             used.append((cell, values.of(cell)))
     if not used:
-        return OthersJudgement(cells=len(numeric_cells))
+        return OthersJudgement(cells=len(cells))
     judgement, starts = statement.judge(values, places), {note.making for _, note in used}
     if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
         alike = {
             name: statement.judge(replace(values, starts=kind), places).state for name, kind in ALIKE.items()
         }
-    return OthersJudgement(judgement, tuple(used), len(numeric_cells), alike)
+    return OthersJudgement(judgement, tuple(used), len(cells), alike)
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
 
 
 def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
-    return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
+    return [j.judged(ours, scale) for source in sources for j in published_judgements(source)]
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
@@ -217,9 +217,9 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
     mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
     names = tuple(sorted({source.name for source in sources}.union(*mentions)))
     cells, drawings = select(names), exhibits(names)
-    joint_plan = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
-    comparison = judged_cells(joint_plan, workspace.results, workspace.store)
-    ours = MeasuredValues(comparison, facts_of_exhibits(joint_plan, workspace.store))
+    whole = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
+    comparison = judged_cells(whole, workspace.results, workspace.store)
+    ours = MeasuredValues(comparison, facts_of_exhibits(whole, workspace.store))
     return judged(sources, ours, scale=scale.name)
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise, starmap
 
 from repro.errors import UsageError, check_known
 from repro.manifest import papers, printed, schema
@@ -36,14 +36,14 @@ class Places:
         Reference rows are included only if ``role`` is "reference".
         """
         _, table, _ = self._table(path)
-        rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
-        names = sorted(set(chain.from_iterable(rows_by_names)))
+        rows = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
+        names = sorted(set(chain.from_iterable(rows)))
         check_known(f"row of table {path}", *except_, valid=names)
         if group is not None:
             check_known(f"group of table {path}", group, valid=[g.id for g in table.groups])
         return [
             f"{path}/{row.id}"
-            for names, row in rows_by_names.items()
+            for names, row in rows.items()
             if not set(names) & set(except_)
             and (row.role == role if role else row.role != "reference")
             and group in (None, row.group)
@@ -53,7 +53,7 @@ class Places:
         _, table, _ = self._table(path)
         ids = [column.id for column in table.columns]
         check_known(f"column of table {path}", *except_, valid=sorted(ids))
-        return [identifier for identifier in ids if identifier not in except_]
+        return [id for id in ids if id not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
         """Return, for each passage of a system in a table of examples, whether it is relevant."""
@@ -67,8 +67,8 @@ class Places:
             raise UsageError(f"{path!r} is not the path of a cell, row or table, e.g. 'table/row/column'.")
         name, colon, inner = path.rpartition(":")
         source = papers.paper(name) if colon else self.paper
-        table, _, path_in_table = inner.partition("/")
-        return source, table_of(source, table), path_in_table
+        table, _, rest = inner.partition("/")
+        return source, table_of(source, table), rest
 
 
 RELATIONS = {"above": lambda order: order > 0, "not_below": lambda order: order >= 0}
@@ -132,7 +132,7 @@ class Language:
                 states.append(reason.state)
                 missing = missing or reason
             if states[-1] == FAILS:
-                self.against.append(f"{self._shown(mine)} vs. {self._shown(theirs)}")
+                self.against.append(self._versus(mine, theirs))
             self.outcomes.pairs.append((mine, states[-1]))
         if missing and FAILS not in states:
             raise missing
@@ -185,9 +185,11 @@ class Language:
         is_turned = self.order(*first) * self.order(*second) < 0
         self.outcomes.pairs.append((first[0], FAILS if is_turned else HOLDS))
         if is_turned:
-            parts = [f"{self._shown(mine)} vs. {self._shown(theirs)}" for mine, theirs in (first, second)]
-            self.against.append(", but ".join(parts))
+            self.against.append(", but ".join(starmap(self._versus, (first, second))))
         return is_turned
+
+    def _versus(self, mine: Cell, theirs: Cell) -> str:
+        return f"{self._shown(mine)} vs. {self._shown(theirs)}"
 
     def _is_significant(self, mine: Cell, theirs: Cell) -> bool:
         if self.order(mine, theirs) <= 0:
@@ -251,26 +253,27 @@ class Language:
         return self._fits(abs(x - self.number(text)) <= by, reason)
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        best_columns, tied_columns = [], []
+        best, tied = [], []
         for column in as_columns(columns):
             pairs = self._rivals(row, column, among)
             orders = [self.order(*pair) for pair in pairs]
             if not orders:
                 raise MissingNumber(f"there are no rows to compare {row}/{column} with")
-            labels = [pair[1].row.label for pair, order in zip(pairs, orders, strict=True) if order == 0]
             if min(orders) > 0:
-                best_columns.append(column)
+                best.append(column)
             elif min(orders) == 0:
-                tied_columns.append(f"{column} (with {', '.join(labels)})")
-        suffix = f", tied in {', '.join(tied_columns)}" if tied_columns else ""
-        self.seen.append(f"strictly best in {len(best_columns)} of {len(as_columns(columns))}{suffix}")
-        return len(best_columns)
+                labels = [other.row.label for (_, other), n in zip(pairs, orders, strict=True) if n == 0]
+                tied.append(f"{column} (with {', '.join(labels)})")
+        suffix = f", tied in {', '.join(tied)}" if tied else ""
+        self.seen.append(f"strictly best in {len(best)} of {len(as_columns(columns))}{suffix}")
+        return len(best)
 
     def increasing(self, paths: list[str]) -> bool:
         cells = [self.places.cell(path) for path in paths]
         values = [self._value(c) for c in cells]
-        faults = [i for i in range(1, len(cells)) if values[i] <= values[i - 1]]
-        self.against += [f"{self._shown(cells[i - 1])} before {self._shown(cells[i])}" for i in faults]
+        pairs = zip(pairwise(values), pairwise(cells), strict=True)
+        faults = [cells for (one, other), cells in pairs if other <= one]
+        self.against += [" before ".join(map(self._shown, cells)) for cells in faults]
         return not faults
 
     def _noted(self, number):
@@ -288,6 +291,11 @@ def level_of(table: schema.Table) -> float:
     return (table.test and table.test.level) or 0.05
 
 
+def significance(table: schema.Table) -> dict[str, tuple[str, ...]]:
+    """Return mark -> systems that it claims to beat, e.g. ``{"†": ("bm25",)}``."""
+    return {mark: meaning.over for mark, meaning in table.marks.items() if meaning.means == "significant"}
+
+
 def has_number(cell: Cell) -> bool:
     """Return whether a cell has a published number, or belongs to a figure, a study or a reference row."""
     return cell.is_numeric or cell.is_unpublished
@@ -299,8 +307,7 @@ def as_columns(columns: Listed) -> list[str]:
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
     """Return whether a mark of ``mine`` claims to beat ``theirs``. Raises MissingNumber if no mark can."""
-    marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
-    candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
+    candidates = {m for m, over in significance(mine.table).items() if theirs.row.system in over}
     if not candidates:
         raise MissingNumber(f"no mark of table {mine.table.id} is over {theirs.row.label}")
     return bool(candidates & set(mine.printed.marks))

@@ -10,7 +10,8 @@ from repro.manifest.papers import Paper
 from repro.plugins.statements import claims
 from repro.plugins.statements.deviations import need
 from repro.plugins.statements.findings import Finding, Findings
-from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
+from repro.plugins.statements.language import significance
+from repro.plugins.statements.statements import bolds, marks, rows_over, statements
 
 Marked = tuple[str, Cell, list[Cell]]  # mark, cell, rivals
 
@@ -40,21 +41,21 @@ class MarksOfCell(CellPart):
 
 def of_words(source: Paper) -> Findings:
     """Yield findings on significance claimed without a test: doubts if any table has one, otherwise notes."""
-    tested = {table.id for table in source.manifest.tables if table.test}
+    tested = {t.id for t in source.manifest.tables if t.test}
     severity = "doubt" if tested else "note"
-    by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
+    by_id = {s.id: s for s in statements(source) if s.kind == "claim"}
     for claim in claims.claims_of(source).values():
         place, reason = f"{source.name}/claim/{claim.id}", ""
         if claim.calls_significant:
-            untested = [_table_name(table) for table in claim.about if table not in tested]
+            untested = [_table_name(t) for t in claim.about if t not in tested]
             reason = ", ".join(f"{table} names no test" for table in untested) or "no mark confirms it"
         elif "significantly_above(" in claim.expect:
             judgement = by_id[place].as_published
             reason = judgement.why if judgement.state == claims.UNTESTED else ""
         if reason:
             says = f"{claim.where}: the text calls a difference significant, or not, but {reason}"
-            identifier, placed = f"claim/{claim.id}/significance", [(place, claim.says)]
-            yield Finding.of(source, severity, "claim", identifier, placed, says, claim.note)
+            id, placed = f"claim/{claim.id}/significance", [(place, claim.says)]
+            yield Finding.of(source, severity, "claim", id, placed, says, claim.note)
 
 
 def _table_name(table: str) -> str:
@@ -66,12 +67,12 @@ def _ties(source: Paper) -> Findings:
         equals = [o for o in rivals if o.printed.value == cell.printed.value and not o.printed.bold]
         if equals:
             placed, says = _texts(cell, *equals), "the same number is bold in one place only"
-            identifier = f"{cell.table.id}/tie/{cell.row.id}/{cell.column.id}"
-            yield Finding.of(source, "note", "tie", identifier, placed.items(), says)
+            id = f"{cell.table.id}/tie/{cell.row.id}/{cell.column.id}"
+            yield Finding.of(source, "note", "tie", id, placed.items(), says)
 
 
 def _texts(*cells: Cell) -> dict[str, str]:
-    return {cell.id: cell.text for cell in cells}
+    return {c.id: c.text for c in cells}
 
 
 def _unsupported_marks(source: Paper) -> Findings:
@@ -88,21 +89,21 @@ def _unsupported_marks(source: Paper) -> Findings:
         reasons += [f"{o.row.label} {cited}" for o in rivals if o.role == "cited"]
         if reasons:
             says = f"{mark}: {', '.join(reasons)}"
-            identifier = f"{cell.table.id}/test/{cell.row.id}/{cell.column.id}/{mark}"
-            yield Finding.of(source, "doubt", "mark", identifier, [(cell.id, cell.text)], says)
+            id = f"{cell.table.id}/test/{cell.row.id}/{cell.column.id}/{mark}"
+            yield Finding.of(source, "doubt", "mark", id, [(cell.id, cell.text)], says)
 
 
 def _implausible_marks(source: Paper, marked: list[Marked]) -> Findings:
     needs = [(mark, cell, need(cell, rivals)) for mark, cell, rivals in marked]
-    implausible = [(mark, cell, wanted) for mark, cell, wanted in needs if wanted and wanted.is_implausible]
-    if not implausible:
+    found = [(mark, cell, wanted) for mark, cell, wanted in needs if wanted and wanted.is_implausible]
+    if not found:
         return
-    _, first, wanted = implausible[0]
+    _, first, wanted = found[0]
     known = wanted.known
     assert known is not None
     leads = ", ".join(
         f"{each.sd:.3f} ({mark} of {cell.row.label}, {cell.number} over {each.over.number})"
-        for mark, cell, each in implausible
+        for mark, cell, each in found
     )
     says = (
         f"p <= {wanted.level:g} on {wanted.queries} queries needs a standard deviation of differences of at "
@@ -110,10 +111,10 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Findings:
         f"({' and '.join(known.runs)}, which differ by {known.lead:.3f} on {known.dataset})"
     )
     why = "; ".join(filter(None, ["an unpaired t-test needs even less", wanted.instead]))
-    placed = _texts(*(cell for _, cell, _ in implausible)).items()
-    identifier = f"{first.table.id}/deviation/{first.column.id}"
+    placed = _texts(*(cell for _, cell, _ in found)).items()
+    id = f"{first.table.id}/deviation/{first.column.id}"
     severity = "note" if wanted.instead else "doubt"
-    yield Finding.of(source, severity, "mark", identifier, placed, says, why, against="third party")
+    yield Finding.of(source, severity, "mark", id, placed, says, why, against="third party")
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Findings:
@@ -133,8 +134,8 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Findings:
     if leads:
         says = f"leads as large as marked ones over the same row have no mark: {', '.join(leads)}"
         why = "the tested rows are not named, and the differences of other systems may vary more"
-        identifier = f"{marked[0][1].table.id}/leads"
-        yield Finding.of(source, "note", "mark", identifier, placed.items(), says, why)
+        id = f"{marked[0][1].table.id}/leads"
+        yield Finding.of(source, "note", "mark", id, placed.items(), says, why)
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Findings:

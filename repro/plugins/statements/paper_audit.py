@@ -36,11 +36,11 @@ def findings(source: Paper) -> Findings:
 
 
 def _sum_findings(source: Paper) -> Findings:
-    for identifier, reason in arithmetic_faults(source):
-        subject = cell_named(identifier)
+    for id, reason in arithmetic_faults(source):
+        subject = cell_named(id)
         if subject.column.mean_of or subject.printed.delta is not None:
-            kind, placed = "average" if subject.column.mean_of else "delta", [(identifier, subject.text)]
-            yield Finding.of(source, "error", kind, identifier.partition("/")[2], placed, reason)
+            kind, placed = "average" if subject.column.mean_of else "delta", [(id, subject.text)]
+            yield Finding.of(source, "error", kind, id.partition("/")[2], placed, reason)
 
 
 def _statement_findings(source: Paper) -> Findings:
@@ -67,25 +67,24 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
     own = [c for c in reading.cells if c.count("/") == 3 and c.startswith(f"{source.name}/")]
     placed = [(f"{source.name}/{reading.where}", reading.paper), *printed(map(cell_named, own))]
     severity = reading.severity or ("error" if reading.kind == "misprint" else "doubt")
-    identifier, says = f"reading/{reading.id}", f"{reading.id}: {reading.paper}"
-    fields = severity, reading.kind, identifier, placed, says, reading.evidence
+    id, says = f"reading/{reading.id}", f"{reading.id}: {reading.paper}"
+    fields = severity, reading.kind, id, placed, says, reading.evidence
     return Finding.of(source, *fields, against=reading.against or "paper")
 
 
 def findings_of(sources: list[Paper]) -> list[Finding]:
     """Return the findings on these papers, also on differences from other papers. Findings on the same fact
     are joined. Raises ManifestError."""
-    all_notes = audit_file.notes()
+    shared = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
-    found = [f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)]
-    places = {finding.id: finding.places for finding in found}
+    found = [f.explained(shared.explanation(f.places)) for f in each(list(by_name.values()), shared)]
+    places = {f.id: f.places for f in found}
     for source in sources:
         audit_file.check_use(source, places)
     names = {source.name for source in sources}
-    joined = audit_file.with_joined_facts(found, all_notes.facts)
-    return audit_file.sort_findings(
-        [f for f in joined if names & {place.split("/")[0] for place in f.places}]
-    )
+    joined = audit_file.with_joined_facts(found, shared.facts)
+    own = [f for f in joined if names & {place.split("/")[0] for place in f.places}]
+    return audit_file.sort_findings(own)
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Findings:
@@ -102,10 +101,8 @@ def each(sources: list[Paper], all_notes: Notes) -> Findings:
 
 def _wording_findings(source: Paper) -> Findings:
     for word in notes_of(source).wording:
-        identifier, placed = f"wording/{word.id}", [(f"{source.name}/{word.where}", "")]
-        yield Finding.of(
-            source, word.severity, word.kind, identifier, placed, word.says, against=word.against
-        )
+        id, placed = f"wording/{word.id}", [(f"{source.name}/{word.where}", "")]
+        yield Finding.of(source, word.severity, word.kind, id, placed, word.says, against=word.against)
 
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
@@ -121,10 +118,10 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 def of_domains(source: Paper) -> Findings:
     """Yield a doubt for each number of an ``out_of_domain`` table on a training set of its system."""
-    own_notes = notes_of(source)
-    tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
+    own = notes_of(source)
+    tables = [t for t in source.manifest.tables if t.id in own.out_of_domain]
     for cell in cells_of(source, tuple(tables)):
-        sets = own_notes.trained_on[cell.row.system]
+        sets = own.trained_on[cell.row.system]
         if cell.is_numeric and any(f"{cell.column.dataset}/".startswith(f"{name}/") for name in sets):
             says = f"{cell.row.label} was trained on this set, but Table {cell.table.id} is on unseen sets"
             place, placed = f"domain/{cell.table.id}/{cell.row.id}/{cell.column.id}", printed([cell])
@@ -148,9 +145,6 @@ def _number(end: str) -> int:
     return 1_000_000 * end[:1].isalpha() + int(end.lstrip(ascii_uppercase) or 0)
 
 
-LEADS = ("gain", "percent")
-
-
 def of_leads(source: Paper) -> Findings:
     """Yield a note for every lead, e.g. ``gain(a, b)``, over a system that is not the best of its group."""
     places = language.Places(source)
@@ -159,9 +153,8 @@ def of_leads(source: Paper) -> Findings:
             between = [c for c in _beside(theirs, places) if theirs.number < c.number < mine.number]
             if stronger := [c for c in between if not _is_named(c, claim)]:
                 leads = [f"{mine.number - c.number} over {c.row.label}" for c in (theirs, *stronger)]
-                says = (
-                    f"{claim.where}: {mine.row.label} leads by {leads[0]}, but only by {', '.join(leads[1:])}"
-                )
+                lead, others = leads[0], ", ".join(leads[1:])
+                says = f"{claim.where}: {mine.row.label} leads by {lead}, but only by {others}"
                 placed = printed((mine, theirs, *stronger))
                 yield Finding.of(source, "note", "lead", f"lead/{claim.id}", placed, says)
 
@@ -176,10 +169,10 @@ def _leads(claim: Claim, places: language.Places) -> Iterator[tuple[Cell, Cell]]
             case _:
                 continue
         match lead:
-            case ast.Call(func=ast.Name(id=name), args=[ast.Constant(a), ast.Constant(b)]) if name in LEADS:
+            case ast.Call(func=ast.Name(id="gain" | "percent"), args=[ast.Constant(a), ast.Constant(b)]):
                 mine, theirs = places.cell(str(a)), places.cell(str(b))
-                comparable = mine.row.group == theirs.row.group and mine.is_numeric and theirs.is_numeric
-                if comparable and mine.role == "ours" != theirs.role and not mine.smaller_is_better:
+                alike = mine.row.group == theirs.row.group and mine.is_numeric and theirs.is_numeric
+                if alike and mine.role == "ours" != theirs.role and not mine.smaller_is_better:
                     yield mine, theirs
 
 
@@ -201,7 +194,7 @@ Scores = dict[across_papers.Scored, Cell]
 
 
 def of_patterns(source: Paper) -> Findings:
-    tables = [table for table in source.manifest.tables if table.kind == "results"]
+    tables = [t for t in source.manifest.tables if t.kind == "results"]
     yield from _equal_parts(source, tables)
     for table in tables:
         yield from _out_of_line(source, table)
@@ -226,12 +219,12 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Findings:
                 f"{one.row.label} of Table {one.table.id} has the numbers of {other.row.label} in "
                 f"{len(equal)} of {len(common)} measures: there the gain comes from the other parts alone"
             )
-            identifier = f"equal/{one.table.id}/{one.row.id}/{other.row.id}"
-            yield Finding.of(source, "note", "equal", identifier, printed(cells), says)
+            id = f"equal/{one.table.id}/{one.row.id}/{other.row.id}"
+            yield Finding.of(source, "note", "equal", id, printed(cells), says)
 
 
 def _has_difference(row: Scores) -> bool:
-    return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
+    return any(c.role == "ours" and c.printed.delta is not None for c in row.values())
 
 
 def _out_of_line(source: Paper, table: Table) -> Findings:
@@ -252,7 +245,7 @@ def _turned(source: Paper, *columns: dict[str, Cell]) -> Findings:
     for row in rows:
         turned = []
         for other in rows:
-            first, middle, last = (column[row].number - column[other].number for column in columns)
+            first, middle, last = (c[row].number - c[other].number for c in columns)
             turned += [at[other]] * (first * last > 0 > first * middle)
         if len(turned) >= TURNED:
             yield _order_finding(source, [at[row], *turned], before[row], after[row])
@@ -266,8 +259,8 @@ def _order_finding(source: Paper, cells: list[Cell], before: Cell, after: Cell) 
         f"{cell.column.label} of {cell.row.label} is {side} {names}, but {opposite} them in the neighbouring "
         f"columns {before.column.label} and {after.column.label}"
     )
-    identifier = f"order/{cell.table.id}/{cell.row.id}/{cell.column.id}"
-    return Finding.of(source, "note", "order", identifier, printed(cells), says)
+    id = f"order/{cell.table.id}/{cell.row.id}/{cell.column.id}"
+    return Finding.of(source, "note", "order", id, printed(cells), says)
 
 
 def claims(
@@ -302,12 +295,11 @@ def references(*names: str) -> Listing[Reference]:
     Example:
         >>> repro.references("PAPER").to_frame()
     """
-    all_references = [reference for source in sources_named(names) for reference in paper_references(source)]
-    return Listing(all_references, line=asdict, index="paper")
+    found = [reference for source in sources_named(names) for reference in paper_references(source)]
+    return Listing(found, line=asdict, index="paper")
 
 
-def _statement_values(statement: judged.JudgedStatement) -> dict:
-    values = {key: value for key, value in statement.as_json().items() if not isinstance(value, dict)}
-    states = {"published": statement.published.state, "measured": statement.ours.state}
-    doubts = "; ".join(statement.doubts) or None
-    return values | states | {"others": statement.others.state, "doubts": doubts}
+def _statement_values(j: judged.JudgedStatement) -> dict:
+    values = {key: value for key, value in j.as_json().items() if not isinstance(value, dict)}
+    values |= {"published": j.published.state, "measured": j.ours.state}
+    return values | {"others": j.others.state, "doubts": "; ".join(j.doubts) or None}

@@ -92,12 +92,12 @@ class Reference:
 
 def paper_references(source: Paper) -> Iterator[Reference]:
     """Yield a reference for each target of each pointer, then the reference list."""
-    references = references_of(source)
-    for pointer in references.pointers:
+    found = references_of(source)
+    for pointer in found.pointers:
         verdict = pointer.verdict, pointer.why, pointer.against, pointer.reading
         for target in pointer.targets:
             yield Reference(source.name, pointer.at, pointer.as_, target, *verdict)
-    for key, work in references.works.items():
+    for key, work in found.works.items():
         yield Reference(source.name, "references", work.work, key, work.verdict, work.why, work.against)
 
 
@@ -106,33 +106,31 @@ _SEVERITIES = {"absent": "error", "wrong": "error", "partly": "doubt"}
 
 def of_references(source: Paper) -> Findings:
     """Yield findings on faulty pointers without a reading, and on faulty or uncited entries."""
-    references = references_of(source)
-    for pointer in references.pointers:
+    found = references_of(source)
+    for pointer in found.pointers:
         if pointer.verdict != "right" and not pointer.reading:
             targets = ", ".join(pointer.targets)
-            identifier = f"reference/{pointer.at}/{targets}/{pointer.as_}"
+            id = f"reference/{pointer.at}/{targets}/{pointer.as_}"
             placed = [(f"{source.name}/{pointer.at}", targets)]
             says = f"{pointer.at} refers to {targets} for {pointer.as_}: {pointer.why}"
-            fields = _SEVERITIES[pointer.verdict], "reference", identifier, placed, says
+            fields = _SEVERITIES[pointer.verdict], "reference", id, placed, says
             yield Finding.of(source, *fields, against=pointer.against)
-    for key, work in references.works.items():
+    for key, work in found.works.items():
         if work.verdict != "right":
-            severity = "note" if work.verdict == "partly" else "error"
-            yield _entry_finding(
-                source, severity, f"work/{key}", key, f"reference {key}: {work.why}", work.against
-            )
-    yield from _shared_numbers(source, references)
-    cited = {target for pointer in references.pointers for target in pointer.targets}
-    for key in references.works.keys() - cited:
-        says = f"reference {key}: the text never cites {key} ({references.works[key].work})"
+            severity, says = "note" if work.verdict == "partly" else "error", f"reference {key}: {work.why}"
+            yield _entry_finding(source, severity, f"work/{key}", key, says, work.against)
+    yield from _shared_numbers(source, found)
+    cited = {target for pointer in found.pointers for target in pointer.targets}
+    for key in found.works.keys() - cited:
+        says = f"reference {key}: the text never cites {key} ({found.works[key].work})"
         yield _entry_finding(source, "note", f"work/{key}", key, says)
 
 
 def _entry_finding(
-    source: Paper, severity: str, identifier: str, keys: str, says: str, against: str = "paper"
+    source: Paper, severity: str, id: str, keys: str, says: str, against: str = "paper"
 ) -> Finding:
     placed = [(f"{source.name}/references", keys)]
-    return Finding.of(source, severity, "reference", identifier, placed, says, against=against)
+    return Finding.of(source, severity, "reference", id, placed, says, against=against)
 
 
 def _shared_numbers(source: Paper, references: References) -> Findings:

@@ -13,7 +13,7 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, once_per_paper
 from repro.plugins.statements import claim_values, claims
 from repro.plugins.statements.deviations import Need, need
-from repro.plugins.statements.language import Language, Places, level_of
+from repro.plugins.statements.language import Language, Places, level_of, significance
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Statement:
         test = "" if values.is_stated else _test(language, values)
         if values.is_published and self.need:
             test = self.need.in_words + f": {self.need.verdict}" * (self.kind == "mark")
-        cells = tuple({cell.id: cell for cell in language.outcomes.used}.values())
+        cells = tuple({c.id: c for c in language.outcomes.used}.values())
         return Judgement(state, why, test, claims.by_measure(language.outcomes.pairs), cells)
 
 
@@ -156,9 +156,8 @@ def _test(language: Language, values: claim_values.Values) -> str:
         text = (f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}") + ", not corrected"
         if len(p_values) < len(language.tests):
             text += f" ({len(p_values)} of {len(language.tests)} pairs)"
-    if isinstance(values, claim_values.MeasuredValues) and any(
-        values.is_incomparable(c) for c in language.outcomes.used
-    ):
+    used = language.outcomes.used
+    if isinstance(values, claim_values.MeasuredValues) and any(map(values.is_incomparable, used)):
         text += ", with substituted data"
     return text
 
@@ -171,11 +170,6 @@ def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
             if over := significance(c.table).get(mark):
                 in_table = [o for o in cells if o.table.id == c.table.id]
                 yield mark, c, f"significantly better than {', '.join(over)}", rows_over(mark, c, in_table)
-
-
-def significance(table: schema.Table) -> dict[str, tuple[str, ...]]:
-    """Return mark -> systems that it claims to beat, e.g. ``{"†": ("bm25",)}``."""
-    return {mark: meaning.over for mark, meaning in table.marks.items() if meaning.means == "significant"}
 
 
 def rows_over(mark: str, cell: Cell, cells: list[Cell]) -> list[Cell]:
@@ -235,7 +229,7 @@ def _arithmetic_faults(cell: Cell, cells: dict[tuple[str, str], Cell]) -> Iterat
 
 
 def _bold_faults(table: schema.Table, cells: Iterable[Cell]) -> Iterator[tuple[str, str]]:
-    for members in grouped((bold_scope(cell), cell) for cell in cells if cell.is_numeric).values():
+    for members in grouped((bold_scope(c), c) for c in cells if c.is_numeric).values():
         best, has_bold = max(c.number for c in members), any(c.printed.bold for c in members)
         for cell in members:
             if has_bold and cell.printed.bold != (cell.number == best):

@@ -67,8 +67,8 @@ def scored_alone(
     rows, errors = tables.rows_with_scores(sources, table.rows, own_row)
     reasons = tuple(f"{row.label}: {error}" for row, _, error in errors)
     statuses = {row.label: error.exit_status for row, _, error in errors}
-    table_with_rows = tables.tested(tables.compared_with_rows([], rows), rows, places, {})
-    return replace(table_with_rows, left_out=reasons, statuses=statuses)
+    made = tables.tested(tables.compared_with_rows([], rows), rows, places, {})
+    return replace(made, left_out=reasons, statuses=statuses)
 
 
 def _places(judged: Sequence[Judged], names: Sequence[str]) -> dict[str, Place]:
@@ -97,8 +97,8 @@ def _runs(
     store, machine = workspace.store, workspace.machine
     rankings = {}
     for each in judged:
-        identifier = dataset if len(judged) == 1 else each.name
-        passages, topics = corpus(catalogued(identifier).corpus_id), queries(identifier)
+        id = dataset if len(judged) == 1 else each.name
+        passages, topics = corpus(catalogued(id).corpus_id), queries(id)
         ranking = machine.resolve(source.ranking(passages, topics, depth=DEPTH, cap=None))
         check_sources(ranking, store, machine)
         rankings[each.name] = ranking

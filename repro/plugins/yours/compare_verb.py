@@ -24,6 +24,7 @@ from repro.progress import TerminalProgress
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.verdicts.summary import cut_measures
+from repro.writers.grid import compared_grid, rounded
 
 if TYPE_CHECKING:  # they need the extra "score"
     from repro.exchange.run_import import Importer
@@ -158,7 +159,6 @@ def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
 
 def _score_encoder(model, names, tables, workspace) -> list[str]:
     from repro.plugins.yours.compared_with_yours import compare
-    from repro.writers.grid import rounded
 
     table = f"{names[0]}/{tables[0]}" if names and tables else bm25_cells()[0].id.rsplit("/", 2)[0]
     compared = compare(table, yours=model, scale=SCALE, workspace=workspace, progress=TerminalProgress())
@@ -189,7 +189,6 @@ def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> No
 
 
 def _print_markdown(own: OwnTable) -> None:
-    from repro.writers.grid import compared_grid
     from repro.writers.markdown import escaped
     from repro.writers.markdown import table as markdown_table
     from repro.writers.table_pages import overview
@@ -213,8 +212,6 @@ def _show_table(own: OwnTable) -> None:
 
 
 def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
-    from repro.writers.grid import compared_grid, rounded
-
     letters = compared_grid(own.comparison.cells).letters
     rows = {r.id: r for r in own.comparison.cells[0].cell.table.rows}
     for c in row.cells:

@@ -157,9 +157,9 @@ def compare_with_yours(
     workspace = selection.workspace
     found = sources(given, workspace.data)
     plan = selection.plan()
-    compared_cells = judged_cells(plan, workspace.results, workspace.store).by_table().values()
+    compared = judged_cells(plan, workspace.results, workspace.store).by_table().values()
     tables, reasons = [], {}
-    for cells in compared_cells:
+    for cells in compared:
         try:
             tables.append(own_table(cells, found, plan, workspace, dataset=dataset, progress=progress))
         except (UsageError, DataError, BlockedError) as error:
@@ -177,6 +177,6 @@ def compare_with_yours(
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
     unanswered = [name for name, error in reasons.items() if isinstance(error, OtherQueriesError)]
     said = [f"{name} is left out: {error}" for name, error in reasons.items() if name not in unanswered]
-    return said + [f"left out, as none of their queries is answered: {', '.join(unanswered)}"] * bool(
-        unanswered
-    )
+    if unanswered:
+        said.append(f"left out, as none of their queries is answered: {', '.join(unanswered)}")
+    return said

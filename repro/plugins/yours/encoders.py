@@ -174,14 +174,19 @@ def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
     return {"source": {**source, "base": base}, "base": identity}
 
 
-def _loaded(folder: Path, params: dict[str, Any]) -> Any:
+def _library():
     from repro.retrieval.nn import library_encoder
+
+    return library_encoder
+
+
+def _loaded(folder: Path, params: dict[str, Any]) -> Any:
     from repro.retrieval.nn.checkpoint import remedy
     from repro.retrieval.nn.precision import check_precision
 
     check_precision(params["precision"] or "fp32")
     try:
-        model = library_encoder.load(folder, {**params, "kind": params["kind_of_encoder"]})
+        model = _library().load(folder, {**params, "kind": params["kind_of_encoder"]})
     except DataError as error:
         raise BlockedError(str(error), remedy(folder, str(error))) from error
     named = _read(folder / LIBRARY).get("similarity_fn_name")
@@ -192,13 +197,12 @@ def _loaded(folder: Path, params: dict[str, Any]) -> Any:
 
 
 def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
-    from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.checkpoint import reason, remedy
     from repro.retrieval.stages.encode_by_library import joined
 
     texts, prompt = joined([("A title", 60 * TRIAL)], params)
     try:
-        vectors = library_encoder.encode(model, texts, kind=params["kind"], prompt=prompt)
+        vectors = _library().encode(model, texts, kind=params["kind"], prompt=prompt)
     except Exception as error:  # the library raises many kinds
         problem = f"{folder}: cannot encode a text ({reason(error)})"
         raise BlockedError(problem, remedy(folder, problem)) from error
@@ -208,11 +212,10 @@ def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
 
 
 def _fault(model: Any, folder: Path, params: dict[str, Any]) -> str:
-    from repro.retrieval.nn import library_encoder
     from repro.retrieval.stages.encode_by_library import joined
 
     texts, prompt = joined([("A title", TRIAL), ("A title", 60 * TRIAL)], params)
-    found = library_encoder.batch_difference(model, texts, kind=params["kind"], prompt=prompt)
+    found = _library().batch_difference(model, texts, kind=params["kind"], prompt=prompt)
     if found is None:
         return ""
     numbers = "cosine {:.6f}, relative difference {:.2g}".format(*found)
@@ -280,8 +283,6 @@ def _read(path: Path) -> dict:
 
 
 def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> str:
-    from repro.retrieval.nn import library_encoder
-
     is_one = queries.folder == passages.folder
     own, other = (side.model.similarity_fn_name for side in (passages, queries))
     differs = "" if own == other else f" of the passages' encoder (queries': {other})"
@@ -294,7 +295,7 @@ def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> s
         _stated(_exported(passages.folder), f"its {EXPORTED}"),
         _stated(facts, "its user"),
     ]
-    unused = library_encoder.unused_prompts(passages.model) if is_one else ()
+    unused = _library().unused_prompts(passages.model) if is_one else ()
     parts += [f"its prompt {name!r} is unused" for name in unused]
     parts += dict.fromkeys(map(_own_code, (passages.folder, queries.folder)))
     words = "; ".join(filter(None, parts))
@@ -307,18 +308,14 @@ def _stated(facts: Mapping[str, Any], whose: str) -> str:
 
 
 def _modules(side: _Side) -> str:
-    from repro.retrieval.nn import library_encoder
-
-    names = ", ".join(map(library_encoder.named, side.model.children()))
+    names = ", ".join(map(_library().named, side.model.children()))
     is_stated = (side.folder / "modules.json").exists()
     return f"{names} ({'by its' if is_stated else 'default of the library without'} modules.json)"
 
 
 def _reading(side: _Side) -> str:
-    from repro.retrieval.nn import library_encoder
-
     kind, said = side.params["kind"], side.params["prompt"]
-    prompt, limit = library_encoder.reading(side.model, kind)
+    prompt, limit = _library().reading(side.model, kind)
     prompt = prompt if said is None else said
     length = f"at most {limit:,} tokens" if limit and limit < UNLIMITED else "no limit of tokens"
     dtype = side.params["precision"] or str(side.model.dtype).removeprefix("torch.")
@@ -356,7 +353,6 @@ def announce_duration(
 
 
 def _seconds(node: Node, count: int, sample: int, store: Store) -> float:
-    from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.precision import threads_for
     from repro.retrieval.stages.encode import Texts
     from repro.retrieval.stages.encode_by_library import joined
@@ -367,9 +363,9 @@ def _seconds(node: Node, count: int, sample: int, store: Store) -> float:
     strings, prompt = joined(titled, params)
     options = {"kind": params["kind"], "prompt": prompt, "precision": params["precision"]}
     with planned_checkpoint(params) as checkpoint:
-        model = library_encoder.load(checkpoint, params | {"kind": params["kind_of_encoder"]})
+        model = _library().load(checkpoint, params | {"kind": params["kind_of_encoder"]})
     with threads_for(model):
-        library_encoder.encode(model, strings[:8], **options)  # the first call is slower
+        _library().encode(model, strings[:8], **options)  # the first call is slower
         start = time.monotonic()
-        library_encoder.encode(model, strings, **options)
+        _library().encode(model, strings, **options)
     return (time.monotonic() - start) / len(strings) * count

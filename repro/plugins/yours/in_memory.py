@@ -51,10 +51,9 @@ def run_in_memory(given: Any) -> runs.RunFile:
 def judgements_in_memory(given: Any) -> text_lines.Qrels:
     """Return the judgements in a dict or a DataFrame. Raises UsageError, DataError."""
     if not (_is_nested(given) or is_frame(given)):
-        taken = (
-            "Judgements are a file, a dict {query: {document: grade}} or a DataFrame with qid, docno, label."
-        )
-        raise UsageError(f"judgements of type {type(given).__name__} cannot be used. {taken}")
+        taken = "a file, a dict {query: {document: grade}} or a DataFrame with qid, docno, label"
+        problem = f"judgements of type {type(given).__name__} cannot be used"
+        raise UsageError(f"{problem}. Judgements are {taken}.")
     qrels = _by_query(given, "grade")
     return {query: {d: _grade(value, query) for d, value in of.items()} for query, of in qrels.items()}
 
@@ -90,10 +89,8 @@ def _column(frame: Any, names: tuple[str, ...]) -> str:
     columns = list(map(str, frame.columns))
     if name := next((name for name in names if name in columns), None):
         return name
-    shown = ", ".join(columns[:6])
-    raise UsageError(
-        f"the DataFrame has no column {' or '.join(names)}. Rename its columns, which are {shown[:80]}."
-    )
+    remedy = f"Rename its columns, which are {', '.join(columns[:6])[:80]}."
+    raise UsageError(f"the DataFrame has no column {' or '.join(names)}. {remedy}")
 
 
 def saved_encoder(model: Any) -> tuple[Path, dict[str, Any]]:

@@ -33,8 +33,6 @@ PRIORITY = ("ours", "rerun", "cited", "reference")
 MEASURED = "measured"
 LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
 RUNS = "runs"  # within the data folder
-
-
 Source = OwnRun | UserEncoder
 
 
@@ -108,12 +106,8 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
 def _place(cells: Sequence[Cell], plan: Plan) -> Place | str:
     column, unit, ids = cells[0].column, cells[0].unit, {cell.id for cell in cells}
-    if (
-        column.kind in COMPUTED
-        or unit not in verdict.UNITS
-        or column.dataset is None
-        or column.measure is None
-    ):
+    is_of_run = column.kind not in COMPUTED and unit in verdict.UNITS
+    if not is_of_run or column.dataset is None or column.measure is None:
         return "its values cannot be computed from a run"
     in_column = [m for m in plan.measurements if m.cell.id in ids and "judgements" in m.parts[0].params]
     if measured := sorted(in_column, key=lambda m: PRIORITY.index(m.cell.role)):
@@ -135,8 +129,7 @@ def scores_of_source(source: Source, target: Target) -> tuple[dict[str, Scored],
 
 def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list[str]]:
     by_dataset = _by_dataset(target.places, target.dataset)
-    judged: dict[str, Judged] = {}
-    reasons: dict[str, ReproError] = {}
+    judged, reasons = dict[str, Judged](), dict[str, ReproError]()
     for name, places in by_dataset.items():
         try:
             rule, home = next(iter(places.values())).rule, target.workspace.locations.home
@@ -153,7 +146,7 @@ def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list
         else:
             reason = reasons.get(name, f"{run.label} has other topics than {name}")
             notices.append(_left_out(places, str(reason)))
-    return {column: scored[column] for column in target.places if column in scored}, notices
+    return {c: scored[c] for c in target.places if c in scored}, notices
 
 
 def _by_dataset(places: Mapping[str, Place], dataset: str | None) -> dict[str, dict[str, Place]]:
@@ -197,8 +190,7 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
 
 def _evaluations_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, list[Node]], list[str]]:
     plan, workspace, first = target.plan, target.workspace, target.cells[0].cell
-    evaluations: dict[str, list[Node]] = {}
-    notices = []
+    evaluations, notices = dict[str, list[Node]](), list[str]()
     for name, place in target.places.items():
         if retriever := _retriever(place, first, workspace, plan):
             parts = _evaluations(retriever)

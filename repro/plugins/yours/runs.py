@@ -46,15 +46,15 @@ class Judged:
 
     @classmethod
     def of(
-        cls, identifier: str, data: Path | None, *, home: Path | None = None, ignore: bool | None = None
+        cls, id: str, data: Path | None, *, home: Path | None = None, ignore: bool | None = None
     ) -> Judged:
         """Return a dataset's judgements. ``ignore`` replaces its rule on identical ids.
 
         Raises UsageError, BlockedError.
         """
-        rule = judged_by_documents(identifier).ignore_identical_ids if ignore is None else ignore
-        grades = judgements(identifier, data, home)
-        return cls(identifier, grades, rule, tuple(unlike_published(grades, identifier)))
+        rule = judged_by_documents(id).ignore_identical_ids if ignore is None else ignore
+        grades = judgements(id, data, home)
+        return cls(id, grades, rule, tuple(unlike_published(grades, id)))
 
 
 def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | None = None) -> list[Judged]:
@@ -73,34 +73,34 @@ def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | N
     return [Judged(path.name, read_given_qrels(path), rule)]
 
 
-def judged_by_documents(identifier: str) -> Dataset:
+def judged_by_documents(id: str) -> Dataset:
     """Return the catalogue entry of a dataset. Raises UsageError for a mean, or without judged documents."""
-    entry = dataset(identifier)
+    entry = dataset(id)
     if entry.members:
-        problem = f"{identifier} is the mean of {len(entry.members)} collections"
+        problem = f"{id} is the mean of {len(entry.members)} collections"
         raise UsageError(f"{problem}. Score a run of each, e.g. {entry.members[0]}.")
     if entry.judgements == "answers":
         problem = "is judged by answers in passages, which a run file does not contain"
-        raise UsageError(f"{identifier} {problem}. `repro run CELL` measures it with its corpus.")
+        raise UsageError(f"{id} {problem}. `repro run CELL` measures it with its corpus.")
     if "qrels" not in entry.pieces:
-        raise UsageError(f"{identifier} is a {entry.what} and has no judgements. Name one of its splits.")
+        raise UsageError(f"{id} is a {entry.what} and has no judgements. Name one of its splits.")
     return entry
 
 
-def usual_measures(identifier: str) -> list[str]:
+def usual_measures(id: str) -> list[str]:
     """Return a dataset's listed measures, or those of published cells. Raises UsageError without any."""
-    if names := measurement.listed_measures(identifier):
+    if names := measurement.listed_measures(id):
         return list(names)
     columns = [c.column for source in papers().values() for c in cells.numeric_cells(source)]
-    measures = {c.measure for c in columns if c.dataset == identifier and c.measure}
+    measures = {c.measure for c in columns if c.dataset == id and c.measure}
     if not measures:
-        raise UsageError(f"{identifier} has no usual measure. Name one, e.g. --measure nDCG@10.")
+        raise UsageError(f"{id} has no usual measure. Name one, e.g. --measure nDCG@10.")
     return sorted(measures)
 
 
-def judgements(identifier: str, data: Path | None = None, home: Path | None = None) -> Qrels:
+def judgements(id: str, data: Path | None = None, home: Path | None = None) -> Qrels:
     """Return the grades of a dataset by query and document. Raises BlockedError."""
-    source = locate(identifier, "qrels", data, home=home)
+    source = locate(id, "qrels", data, home=home)
     if isinstance(source, MissingPiece):
         raise source.error()
     return _by_query(reading.judgements(source))
@@ -113,20 +113,20 @@ def _by_query(found: Iterable[Judgement]) -> Qrels:
     return grades
 
 
-def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
+def unlike_published(qrels: Qrels, id: str) -> list[str]:
     content = digests.ContentDigest()
     for query, grades in qrels.items():
         for document, grade in grades.items():
             content.add((query, document, grade))
-    return differing({key(identifier, "qrels"): content.hexdigest()})
+    return differing({key(id, "qrels"): content.hexdigest()})
 
 
 def read_given_qrels(path: Path) -> Qrels:
     """Read judgements in TREC's or BEIR's format or JSON. Raises DataError with file and line."""
     if first_bytes(path).startswith(b"{"):
         return _useful(read_json(path, "grade", _grade), path)
-    number, first_line = next(lines(path))
-    columns = len(first_line.split())
+    number, first = next(lines(path))
+    columns = len(first.split())
     if columns not in (3, 4):
         kind = " like a run" if columns == 6 else ""
         raise DataError(f"{path}:{number}: {columns} columns{kind}. {_FORMS}")
@@ -244,10 +244,9 @@ class OwnRun:
 
     def _read(self, name: str, judged: Judged) -> judged_runs.GivenRun:
         if name not in self._given:
-            rule = judged.ignore_identical_ids
-            self._given[name] = judged_runs.given_run(
-                self.path, self._file, judged.grades, ignore_identical_ids=rule
-            )
+            rule, grades = judged.ignore_identical_ids, judged.grades
+            given = judged_runs.given_run(self.path, self._file, grades, ignore_identical_ids=rule)
+            self._given[name] = given
         return self._given[name]
 
     @cached_property

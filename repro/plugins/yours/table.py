@@ -132,8 +132,8 @@ def own_table(
         _with_tested_run(replace(c, cell=replace(c.cell, table=extended)), of_rivals, covered, plan.machine)
         for c in cells
     ]
-    table_with_rows = tested(compared_with_rows(shown, own_rows), own_rows, covered, of_rivals)
-    return replace(table_with_rows, left_out=(*not_scored, *reasons), statuses=statuses)
+    made = tested(compared_with_rows(shown, own_rows), own_rows, covered, of_rivals)
+    return replace(made, left_out=(*not_scored, *reasons), statuses=statuses)
 
 
 def compared_with_rows(cells: Sequence[ComparedCell], rows: Sequence[OwnRow]) -> Comparison:
@@ -179,8 +179,8 @@ def _as_imported(
     return imported_run(cell, record, ())
 
 
-def row_of(identifier: str, label: str) -> Row:
-    return Row(id=identifier, label=label, role="reference")
+def row_of(id: str, label: str) -> Row:
+    return Row(id=id, label=label, role="reference")
 
 
 def _own_row(source: Source, row: Row, name: str, table: Table, target: Target) -> OwnRow:
@@ -216,12 +216,11 @@ def differing_of(scored: Mapping[str, runs.Scored]) -> tuple[str, ...]:
 def labels(sources: Sequence[Source], attribute: str = "label") -> list[str]:
     """Return the labels or names of sources. Equal ones get their folder or a number, e.g. ``my (x)``."""
     names = [getattr(source, attribute) for source in sources]
-    if len(set(names)) < len(names):
-        places = [s.folder if isinstance(s, runs.OwnRun) else "" for s in sources]
-        names = [
-            f"{name} ({place})" if place and names.count(name) > 1 else name
-            for place, name in zip(places, names, strict=True)
-        ]
+    places = [s.folder if isinstance(s, runs.OwnRun) else "" for s in sources]
+    names = [
+        f"{name} ({place})" if place and names.count(name) > 1 else name
+        for place, name in zip(places, names, strict=True)
+    ]
     return [
         name if names.count(name) == 1 else f"{name} ({names[:place].count(name) + 1})"
         for place, name in enumerate(names)
@@ -301,10 +300,8 @@ def tested(
             tests = comparison.tests.setdefault(key, {"max_p": MAX_P, "measures": {}})
             tests["measures"][place.measure] = _tests(by_row, place.measure)
             if (count := len(next(iter(by_row.values()))[0]["queries"])) < TOO_FEW_QUERIES:
-                queries = "1 query" if count == 1 else f"{count} queries"
-                notes.append(
-                    f"{name}: the permutation test on {queries} has no p-value below {smallest_p(count):g}"
-                )
+                test = f"the permutation test on {'1 query' if count == 1 else f'{count} queries'}"
+                notes.append(f"{name}: {test} has no p-value below {smallest_p(count):g}")
     table = OwnTable(comparison, tuple(rows), of_rivals, notes=tuple(notes))
     return replace(table, rows=tuple(_with_tests(row, table) for row in rows))
 

@@ -185,30 +185,30 @@ def unpublished(grids: Sequence[Grid]) -> Findings:
 
 def _of_system(grid: Grid, line: int, name: str) -> Findings:
     keyed = _keyed(grid, line).items() if name else ()
-    known_values = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
-    places = {p: sorted(_known(cells), key=attrgetter("number")) for p, cells in known_values.items()}
+    found = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
+    places = {p: sorted(_known(cells), key=attrgetter("number")) for p, cells in found.items()}
     wrong = [p for p, known in places.items() if all(map(p.stated.differs_from, known))]
-    if len(wrong) == 1 and (own := _beside_others(known_values, wrong[0])):
+    if len(wrong) == 1 and (own := _beside_others(found, wrong[0])):
         says = f"{grid.where(wrong[0].series, wrong[0].value)} is no known value of this system"
-        why = f"The {len(known_values) - 1} others are known together with {own.number:f} % ({own.where})"
+        why = f"The {len(found) - 1} others are known together with {own.number:f} % ({own.where})"
         yield Finding("note", "published", wrong[0].value.place, says, why)
         return
     far = [printed for printed in wrong if _is_far(printed.stated, places[printed])]
-    if len(far) != 1 and 3 * len(wrong) > len(known_values):
-        yield from _of_other_run(grid, line, known_values, wrong)
+    if len(far) != 1 and 3 * len(wrong) > len(found):
+        yield from _of_other_run(grid, line, found, wrong)
         return
     for printed in far if len(far) == 1 else wrong:
         yield from _of_places(grid, printed, places[printed])
 
 
-def _beside_others(known_values: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
+def _beside_others(known: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
     rows = [
         {c.id.rpartition("/")[0] for c in cells if p is wrong or not p.stated.differs_from(_own(c))}
-        for p, cells in known_values.items()
+        for p, cells in known.items()
     ]
-    beside = (_own(c) for c in known_values[wrong] if c.id.rpartition("/")[0] in set.intersection(*rows))
+    beside = (_own(c) for c in known[wrong] if c.id.rpartition("/")[0] in set.intersection(*rows))
     far = (own for own in beside if abs(own.number - wrong.stated.number) > Decimal("0.5"))
-    return next(far, None) if len(known_values) > 3 else None
+    return next(far, None) if len(known) > 3 else None
 
 
 def _of_other_run(

@@ -16,6 +16,7 @@ from repro.plugins.manuscripts.checks.quotes import (
     NUMBER,
     THAN,
     WE,
+    Mentions,
     Systems,
     differs_by,
     differs_by_share,
@@ -70,10 +71,10 @@ def wrong_numbers(said: Systems) -> Findings:
     if _UNCLEAR.search(said.text) or _OTHERS.search(said.text):
         return
     reached = [match["number"] for match in _REACHES.finditer(plain(said.text))]
-    is_of_column = AVERAGE.search(said.text) or said.named()
+    is_named = AVERAGE.search(said.text) or said.named()
     scores = list(_scores(said.text))
     scores += [other for one, other in _AND_OF.findall(plain(said.text)) if one in scores]
-    for text in dict.fromkeys((*scores, *(reached if is_of_column else ()))):
+    for text in dict.fromkeys((*scores, *(reached if is_named else ()))):
         yield from _of_number(said, text)
 
 
@@ -150,7 +151,7 @@ def _of_difference(said: Systems, match: re.Match[str], pairs: list[_Pair], is_c
 
 
 def _quoted(sentence: str, stated: str, pairs: Sequence[Any]) -> list[Any]:
-    numbers = [number for number in re.findall(NUMBER, sentence) if number != stated]
+    numbers = [n for n in re.findall(NUMBER, sentence) if n != stated]
     return [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[-2:])]
 
 
@@ -170,11 +171,8 @@ def _pairs(
     return pairs, is_clear
 
 
-_Mentions = list[tuple[int, int]]  # positions and lines
-
-
 def _compared(
-    sentence: str, span: tuple[int, int], named: _Mentions, is_alone: bool
+    sentence: str, span: tuple[int, int], named: Mentions, is_alone: bool
 ) -> tuple[list[int], int | None]:
     than = [mention for mention in named if THAN.search(sentence[: mention[0]])]
     near = _right_behind(sentence, span[1], named)
@@ -184,7 +182,7 @@ def _compared(
     return subjects, others[0][1] if is_one else None
 
 
-def _right_behind(sentence: str, end: int, named: _Mentions) -> _Mentions:
+def _right_behind(sentence: str, end: int, named: Mentions) -> Mentions:
     behind = [mention for mention in named if mention[0] >= end][:1]
     return [m for m in behind if re.fullmatch(r"(?:(?!\band\b)[^\d,;]){0,30}", sentence[end : m[0]])]
 
@@ -255,7 +253,7 @@ def wrong_steps(said: Systems) -> Findings:
 
 def _is_step(match: re.Match[str], series: Series, end: Value) -> bool:
     is_down = match["way"].lower() in ("drop", "fall", "decreas", "declin")
-    begins = (value for value in series if (value.number > end.number) == is_down)
+    begins = (v for v in series if (v.number > end.number) == is_down)
     return any(differs_by(end, value, match["number"], is_share=True) for value in begins)
 
 
@@ -304,7 +302,7 @@ _COUNT = re.compile(
 def wrong_claims(said: Systems) -> Findings:
     """Find claims that tables refute, to be the best or to outperform a system on some collections."""
     verbs = sorted((*_BEATS.finditer(said.text), *_BEST.finditer(said.text)), key=re.Match.start)
-    counts = [match for match in _COUNT.finditer(said.text) if match["all"] or match["what"]]
+    counts = [m for m in _COUNT.finditer(said.text) if m["all"] or m["what"]]
     if counts and verbs:
         for match in counts:
             verb = [each for each in verbs if each.end() <= match.end()][-1:] or verbs[:1]
@@ -378,7 +376,7 @@ def _ahead(table: int, said: Systems) -> Iterator[tuple[Series, Any, str]]:
     for series in said.scores(table):
         ours, rivals = series.on(subjects), series.on(grid.grouped_with(subjects))
         if ours and len(series.values) > 1:
-            ahead = (value for value in rivals if all(series.lead(value, our) > 0 for our in ours))
+            ahead = (v for v in rivals if all(series.lead(v, our) > 0 for our in ours))
             better = next(ahead, None)
             yield series, better, grid.label(better) if better else ""
 

@@ -22,6 +22,8 @@ _TABLES = re.compile(rf"{TABLE}|Tables[\s~]*\d+(?:(?:\s*(?:,|and|&|to|–))+[\s~
 FROM_TO = re.compile(r"\bfrom\s+(?P<low>\d*\.\d+)\s*%?\s+to\s+(?P<high>\d*\.\d+)(?![\d.]*\d)")
 NO_QUOTE = re.compile(r"(?i)\bon average\b|\baverag|\bp\s*[<=]|respectively|up to")
 
+Mentions = list[tuple[int, int]]  # positions in a sentence and lines
+
 
 @dataclass(frozen=True)
 class Numbered:
@@ -54,7 +56,7 @@ def sentences(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
 
 
 def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Findings:
-    by_number = {table.number: table for table in tables}
+    by_number = {t.number: t for t in tables}
     yield from _in_table(place, sentence, by_number)
     yield from _from_to(place, sentence, by_number)
 
@@ -95,8 +97,8 @@ def find(name: str, sentence: str) -> re.Match[str] | None:
     return re.search(rf"(?<![\w-]){spelled}(?![\w-])", sentence, flag)
 
 
-def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
-    lines, found = dict[str, list[int]](), list[tuple[int, int]]()
+def labels_in(sentence: str, table: Numbered) -> Mentions:
+    lines, found = dict[str, list[int]](), Mentions()
     for number, line in table.grid.lines.items():
         lines.setdefault(name := across.without_remarks(line.label), []).append(number)
         size = name.rpartition("-")[2]  # e.g. "the large model" for Otter-large
@@ -114,9 +116,8 @@ def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
 def _is_name(text: str, context: str, sentence: str) -> bool:
     if not re.fullmatch(r"\d[\d.,]*[kKM]?", text):
         return len(text) > 2
-    near = (
-        sentence[max(m.start() - 12, 0) : m.end() + 20] for m in re.finditer(rf"\b{text}\b(?!\s*%)", sentence)
-    )
+    found = re.finditer(rf"\b{text}\b(?!\s*%)", sentence)
+    near = (sentence[max(m.start() - 12, 0) : m.end() + 20] for m in found)
     return any(words(context) & words(part) - words(text) for part in near)
 
 
@@ -125,8 +126,12 @@ def _is_of(series: Series, named: set[str]) -> bool:
     return not (named and own) or bool(named & (own | {name.partition("@")[0] for name in own}))
 
 
+def _with_half(text: str) -> tuple[Decimal, Decimal]:
+    return Decimal(text), half_unit(decimals_of(Decimal(text)))
+
+
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
-    stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
+    stated, half = _with_half(text)
     for digits in (0, 2):  # as fractions and as points
         apart = shift_point(abs(one.number - other.number), digits)
         if abs(apart - stated) <= shift_point(one.half + other.half, digits) + half:
@@ -136,7 +141,7 @@ def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
 
 def differs_by_share(one: Value, other: Value, text: str) -> bool:
     """Return whether both differ by ``text`` per cent of ``other``, or of either if ``one`` is not larger."""
-    stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
+    stated, half = _with_half(text)
     apart = 100 * abs(one.number - other.number)
     for base, value in ((other, one), (one, other))[: 1 if one.number > other.number else 2]:
         if base.number > base.half:
@@ -148,8 +153,7 @@ def differs_by_share(one: Value, other: Value, text: str) -> bool:
 
 def is_in(text: str, table: Numbered) -> bool:
     """Return whether a table has the number ``text``, or two values in a column that differ by it."""
-    stated = Decimal(text)
-    half = half_unit(decimals_of(stated))
+    stated, half = _with_half(text)
     if any(is_same(text, value) for value in table.values):
         return True
     pairs = (pair for series in table.grid.series for pair in combinations_with_replacement(series, 2))
@@ -159,8 +163,7 @@ def is_in(text: str, table: Numbered) -> bool:
 
 def is_same(text: str, value: Value) -> bool:
     """Return whether the number ``text`` is ``value`` up to rounding, also as a fraction or in per cent."""
-    stated = Decimal(text)
-    half = half_unit(decimals_of(stated))
+    stated, half = _with_half(text)
     return any(
         abs(shift_point(value.number, digits) - stated) <= max(half, shift_point(value.half, digits))
         for digits in (0, 2, -2)
@@ -214,9 +217,8 @@ class Systems:
         found = (match["name"] for text in texts for match in _NAMED.finditer(text))
         names = frozenset(filter(None, (title.lower(), *map(str.lower, found))))
         short = {match["short"]: match["long"] for text in texts for match in _SHORT.finditer(text)}
-        return cls(
-            tuple(tables), tuple(_ours(table, names) for table in tables), short, Place(manuscript.path, 1)
-        )
+        ours = tuple(_ours(table, names) for table in tables)
+        return cls(tuple(tables), ours, short, Place(manuscript.path, 1))
 
     def finding(self, severity: str, check: str, says: str, why: str) -> Finding:
         return Finding(severity, check, self.place, f"{says}: {short(self.text)}", why)
@@ -232,7 +234,7 @@ class Systems:
     def _of(self, pointers: set[str]) -> list[int]:
         return [n for n, each in enumerate(self.tables) if each.number in pointers]
 
-    def mentions(self, table: int) -> list[tuple[int, int]]:
+    def mentions(self, table: int) -> Mentions:
         """Return (position in the sentence, line of the table) of its systems, also of "we" or "it"."""
         named, ours = labels_in(self.text, self.tables[table]), self.ours[table]
         if (match := WE.search(self.text)) and not {line for _, line in named} & set(ours):
@@ -256,10 +258,10 @@ class Systems:
     def scores(self, table: int) -> list[Series]:
         """Return the score columns that the sentence is about, or [] if they have an unread cell."""
         columns, caption = self.columns(table), self.tables[table].grid.remarks
-        names_average, named = AVERAGE.search(self.text), self.named()
-        averages = [each for each in columns if names_average and each.total == "average"]
+        is_mean, named = AVERAGE.search(self.text), self.named()
+        averages = [each for each in columns if is_mean and each.total == "average"]
         about = [*averages, *(each for each in columns if self._heads(each))]
-        if not (about or names_average or (named and not any(find(name, caption) for name in named))):
+        if not (about or is_mean or (named and not any(find(name, caption) for name in named))):
             about = [each for each in columns if not each.total]
         return [] if any(map(attrgetter("has_unread"), about)) else about
 
@@ -311,7 +313,7 @@ def _measures(sentence: str) -> set[str]:
     return {across.family(str(measure)) for measure in measures(plain(sentence))}
 
 
-def _subjects(named: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+def _subjects(named: Mentions, text: str) -> Mentions:
     return [(at, line) for at, line in named if at < len(text) and not THAN.search(text[:at])]
 
 
@@ -336,7 +338,7 @@ def is_near(text: str, value: Value) -> bool:
     stated = Decimal(text)
     numbers = (shift_point(value.number, digits) for digits in (0, 2, -2))
     is_twisted = sorted(text) == sorted(value.text) and text[0] == value.text[0]
-    return is_twisted or any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
+    return is_twisted or any(10 * abs(n - stated) <= max(n, stated) for n in numbers)
 
 
 _LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
@@ -374,4 +376,4 @@ def _rows(table: int, said: Systems) -> Iterator[list[Value]]:
     lines, scores = said.subjects(table), said.in_order(table)
     yield from (series.on(lines) for series in said.scores(table))
     for line in lines:
-        yield [series.values[line] for series in scores if line in series.values]
+        yield [s.values[line] for s in scores if line in s.values]

@@ -76,9 +76,7 @@ _ALL = re.compile(
 
 def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
     """Find claims, e.g. "significant in all cases", that the source's only series of p-values refutes."""
-    found = [
-        (grid, series) for grid in grids for series in grid.series if series.is_of_p_values and series.values
-    ]
+    found = [(grid, s) for grid in grids for s in grid.series if s.is_of_p_values and s.values]
     printed = [list(series) for _, series in found]
     for place, sentence in quotes.sentences(manuscript) if len(printed) == 1 else ():
         yield from _against_line(place, sentence, *found[0])
@@ -124,7 +122,7 @@ def large_spreads(grid: Grid) -> Findings:
                 if 0 < means.values.get(value.line, value).number < value.number:
                     yield _too_large(grid.where(deviations, value), value)
     for series in grid.scores:
-        found = [(value, SPREAD.search(value.text)) for value in series]
+        found = [(v, SPREAD.search(v.text)) for v in series]
         spreads = [(Decimal(match["spread"]), value) for value, match in found if match and match["spread"]]
         *others, largest = sorted(number for number, _ in spreads) or [Decimal()]
         is_odd = len(others) > 2 and largest > 6 * max(others) > 0
