@@ -186,10 +186,8 @@ class Machine:
         return Node(node.stage, {**node.params, "identity": identity}, node.inputs), None
 
     def _no_file(self, file: str) -> Obstacle:
-        cause = (
-            word_lists.fault(self.data, file) or f"{file} is not in {self.data or locations.data_folder()}"
-        )
-        remedy = word_lists.remedy(file)
+        fault, remedy = word_lists.fault(self.data, file), word_lists.remedy(file)
+        cause = fault or f"{file} is not in {self.data or locations.data_folder()}"
         return self._or_stand_in(Obstacle(cause, remedy, lacks=file, otherwise=remedy), file)
 
     def _or_stand_in(self, obstacle: Obstacle, stand_in_key: str) -> Obstacle:

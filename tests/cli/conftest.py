@@ -17,7 +17,7 @@ from rich.console import Console
 from repro.api import select
 from repro.cli import main
 from repro.manifest import papers as at_hand
-from repro.plugins.reports.reports import reports
+from repro.plugins.reports.reports import _ordered, reports
 from repro.store import Store
 from repro.store.results import _digest
 from repro.writers.sheet import UNLIMITED
@@ -254,7 +254,7 @@ def report(toy):
         entry = "\n- {cells: [%s], unit: fraction, measure: a measure, dataset: a set, source: a, value: '%s'"
         entries = [entry % (cell, value) + ", how: {start: checkpoint}}" for value in values]
         toy.with_name("others.yaml").write_text(f"{SOURCES}values:{''.join(entries)}\n")
-        reports.cache_clear()
+        reports.cache_clear(), _ordered.cache_clear()
 
     return write
 

@@ -132,7 +132,7 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
 
 
 def _scales(results, cells) -> list[str]:
-    papers, shown = {cell.paper.name for cell in cells}, list[str]()
+    papers, shown = {cell.paper.name for cell in cells}, []
     for name in known_scales():
         is_own = any(results.path(name, paper).is_file() for paper in papers)
         if (is_own or name == "full" or not shown) and _cells_to_show(results, cells, name):
@@ -141,10 +141,10 @@ def _scales(results, cells) -> list[str]:
 
 
 def _cells_to_show(results, cells, scale: str) -> list:
-    papers = {c.paper.name: c.paper for c in cells}
+    papers = {cell.paper.name: cell.paper for cell in cells}
     to_compare = {name for name, p in papers.items() if scale == "full" and not p.manifest.is_study}
     chosen = to_compare | {name for name in papers if results.read(scale, name)}
-    return [c for c in cells if c.paper.name in chosen]
+    return [cell for cell in cells if cell.paper.name in chosen]
 
 
 def _date_and_commit() -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from typing import Any
 from repro.errors import BlockedError, DataError
 from repro.locations import cache_folder
 from repro.machine.bounded_reading import read_json_file
-from repro.retrieval.datasets.digests import cached_digest, digest, unchanged
 from repro.retrieval.datasets.sources import file_digest
 
 PICKLE = "pytorch_model.bin"  # read as tensors only
@@ -67,6 +66,8 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 def base_identity(name: str) -> str | None:
     """Return the commit or digest of an adapter's base model, or None if it is not on this machine."""
+    from repro.retrieval.datasets.digests import digest
+
     folder = Path(name)
     if folder.is_dir():
         return digest(checkpoint_files(folder))
@@ -80,6 +81,8 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
 
     Raises BlockedError if the commit is not in the hub's cache, DataError for a changed file.
     """
+    from repro.retrieval.datasets.digests import digest, unchanged
+
     name, identity, source = params["name"], params["identity"], params["source"]
     is_cached = source["kind"] != "folder"
     folder = cached_folder(name, identity) if is_cached else Path(source["path"])
@@ -129,6 +132,8 @@ def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Pa
     ``archive`` is a path in the package, ``sha256`` the digest of ``weights``. Returns None without the
     package. Raises DataError for other weights or a damaged archive.
     """
+    from repro.retrieval.datasets.digests import cached_digest
+
     try:
         packed = Path(str(distribution(package).locate_file(archive)))
     except PackageNotFoundError:
