@@ -132,7 +132,7 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
 
 
 def _scales(results, cells) -> list[str]:
-    papers, shown = {cell.paper.name for cell in cells}, []
+    papers, shown = {cell.paper.name for cell in cells}, list[str]()
     for name in known_scales():
         is_own = any(results.path(name, paper).is_file() for paper in papers)
         if (is_own or name == "full" or not shown) and _cells_to_show(results, cells, name):
