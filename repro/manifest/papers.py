@@ -96,13 +96,15 @@ def papers() -> dict[str, Paper]:
 
 def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
     """Return ``make`` with a cache, which keeps its result until the papers change."""
-    cached = functools.cache(lambda sources: make())
+    kept: list[tuple[dict[str, Paper], Made]] = []
 
     @functools.wraps(make)
     def call() -> Made:
-        return cached(tuple(papers().values()))
+        if not kept or kept[0][0] is not papers():
+            kept[:] = [(papers(), make())]
+        return kept[0][1]
 
-    vars(call).update(cache_clear=cached.cache_clear)
+    vars(call).update(cache_clear=kept.clear)
     return call
 
 

@@ -159,8 +159,9 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        target, overrides = identity(self) if departures else None, dict(self.overrides)
-        for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
+        candidates = sorted(departures.keys() & self.overrides.keys() - substitutes.keys())
+        target, overrides = identity(self) if candidates else None, dict(self.overrides)
+        for reading in candidates:
             candidate = {key: choice for key, choice in overrides.items() if key != reading}
             try:
                 is_same = identity(self._but(candidate)) == target
