@@ -59,7 +59,7 @@ def _module(name: str, packages: frozenset[str]) -> _Module | None:
         return None
     text = path.read_text(encoding="utf-8")
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    digest, names = kept(f"code {path}", text.encode(), lambda: _parsed(text, package))
+    digest, names = kept(f"code of {package} {path}", text.encode(), lambda: _parsed(text, package))
     if not digest:
         return None
     imports = sorted(n for n in names if _path(n, packages) and n != name)

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import sys
 from collections.abc import Callable
 from inspect import getfile
 from pathlib import Path
@@ -26,20 +27,26 @@ def kept(name: str, text: bytes, make: Callable[[], Value]) -> Value:
 
     Each name has one value. A new text or an edit of the module of ``make`` replaces it.
     """
-    path = folder() / hashlib.sha256(name.encode()).hexdigest()[:32]
-    key = None
-    with contextlib.suppress(OSError, ValueError, TypeError):
-        code = os.stat(getfile(make))
-        facts = f"{__version__} {code.st_mtime_ns} {code.st_size} "
-        key = hashlib.sha256(facts.encode() + text).hexdigest()
+    path = key = None
+    with contextlib.suppress(OSError, ValueError, TypeError, RuntimeError):  # RuntimeError: no home folder
+        path, key = folder() / _digest(os.fsencode(name))[:32], _digest(_facts(make) + text)
         stored_key, value = from_json(path.read_bytes())
         if stored_key == key:
             return value
     value = make()
     with contextlib.suppress(OSError, ValueError):
-        if key and from_json(content := to_json([key, value])) == [key, value]:
+        if path and from_json(content := to_json([key, value])) == [key, value]:
             _write(path, content)
     return value
+
+
+def _facts(make: Callable) -> bytes:
+    code = os.stat(getfile(make))
+    return f"{__version__} {sys.implementation.cache_tag} {code.st_mtime_ns} {code.st_size} ".encode()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -47,7 +54,7 @@ def _write(path: Path, content: bytes) -> None:
     scratch = path.with_suffix(f".{os.getpid()}")
     scratch.write_bytes(content)
     scratch.replace(path)
-    files = list(path.parent.iterdir())
+    files = [file for file in path.parent.iterdir() if file.is_file()]
     if len(files) > MOST:
         for old in sorted(files, key=lambda file: file.stat().st_mtime)[: MOST // 2]:
             old.unlink()

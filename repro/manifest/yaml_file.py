@@ -1,5 +1,6 @@
 """Strict reading of YAML files. Errors begin with e.g. ``cells.yaml:7``."""
 
+import contextlib
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
+from repro.locations import PAPERS
 from repro.machine.file_cache import kept
 
-LARGEST, MOST_ALIASES, DEEP = 2**22, 2_000, 4_000  # bytes, aliases and nesting of a file
+LARGEST, MOST_ALIASES, DEEP = 2**22, 2_000, 1_000  # bytes, aliases and nesting of a file
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -57,9 +59,12 @@ class _DeepLoader(Composer, _SafeLoader):
         return super().compose_node(parent, index)
 
 
-def _loader(text: str) -> type[_SafeLoader]:
+def _load(text: str) -> Any:
     depth = max(map(len, text.splitlines()), default=0) + text.count("[") + text.count("{")  # at most
-    return _DeepLoader if depth > DEEP or text.count("*") > MOST_ALIASES else _SafeLoader
+    if depth <= DEEP and text.count("*") <= MOST_ALIASES:
+        with contextlib.suppress(yaml.YAMLError):
+            return yaml.load(text, _SafeLoader)
+    return yaml.load(text, _DeepLoader)  # its errors name aliases
 
 
 def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
@@ -103,7 +108,8 @@ def read(path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = l
     """
     try:
         text = _text(path)
-        data = kept(f"yaml {path}", text.encode(), lambda: yaml.load(text, _loader(text)))
+        is_own = PAPERS in path.parents  # JSON repeats aliased values, so that other files could be a bomb
+        data = kept(f"yaml {path}", text.encode(), lambda: _load(text)) if is_own else _load(text)
     except yaml.MarkedYAMLError as error:
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""

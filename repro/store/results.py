@@ -332,15 +332,22 @@ class Results:
 
 
 def _read_lines(path: Path) -> list[Record | FaultyLine]:
-    content, lines = path.read_bytes(), list[Record | FaultyLine]()
+    content, checked = path.read_bytes(), list[Record | FaultyLine]()
 
     def are_valid() -> bool:
-        lines.extend(_checked_lines(path, content))
-        return all(isinstance(line, Record) for line in lines) and content.endswith(b"\n")
+        checked.extend(_checked_lines(path, content))
+        if not content.endswith(b"\n") or any(isinstance(line, FaultyLine) for line in checked):
+            return False
+        numbers = [number for r in _valid_lines(content) for number in (r.measured, r.deviation)]
+        return all(isinstance(number, float | None) for number in numbers)  # otherwise pydantic converts
 
-    if kept(f"records {path}", content, are_valid) and not lines:
-        return [Record(**_present(from_json(line))) for line in content.split(b"\n")[:-1]]
-    return lines or list(_checked_lines(path, content))
+    if kept(f"records {path}", content, are_valid) and not checked:
+        return [*_valid_lines(content)]
+    return checked or list(_checked_lines(path, content))
+
+
+def _valid_lines(content: bytes) -> Iterator[Record]:
+    return (Record(**_present(from_json(line))) for line in content.split(b"\n")[:-1])
 
 
 def _checked_lines(path: Path, content: bytes) -> Iterator[Record | FaultyLine]:

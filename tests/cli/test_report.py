@@ -2,6 +2,8 @@
 
 import pytest
 
+from repro.locations import committed_results
+from repro.store.results import Results
 from tests.writers.html.outline import outline
 from tests.writers.html.test_page import card_of
 
@@ -38,6 +40,14 @@ def test_every_scale_with_a_record_has_a_page_and_the_first_opens_in_the_browser
     assert "r.html#costa/readings" in text and "costa/readings" not in found.ids
     card = card_of(text, "costa/1/sparse.bm25/dev.rr10")
     assert "scaled" in card and "<dt>fingerprint</dt>" in card and "<dt>commit</dt>" in card
+
+
+def test_without_a_scale_those_with_stages_or_records_of_the_user_are_shown(repro, folders, monkeypatch):
+    monkeypatch.delenv("REPRO_RESULTS")  # equal results are not recorded again
+    assert repro("report costa -o", folders / "r.html").out == f"{folders / 'r.html'}\n"
+    record = Results(committed_results()).read("tiny", "costa")[0]
+    (folders / "store" / "evaluate" / record.fingerprint).mkdir(parents=True)
+    assert f"{folders / 'r-tiny.html'}\n" in repro("report costa -o", folders / "r.html").out
 
 
 def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):

@@ -51,6 +51,16 @@ def test_a_folder_that_cannot_be_written_is_no_failure(folder):
     assert kept("one", b"text", lambda: 1) + kept("one", b"text", lambda: 2) == 3
 
 
+def test_a_name_of_any_bytes_and_no_home_folder_are_no_failure(folder, monkeypatch):
+    assert kept("\udcff", b"text", lambda: 1) == 1 == kept("\udcff", b"text", fails)
+
+    def no_home():
+        raise RuntimeError("no home")
+
+    monkeypatch.setattr(file_cache, "folder", no_home)
+    assert kept("one", b"text", lambda: 2) == 2
+
+
 def test_many_files_are_thinned_out_oldest_first(folder, monkeypatch):
     monkeypatch.setattr(file_cache, "MOST", 4)
     for number in range(5):

@@ -68,6 +68,7 @@ def test_changing_what_was_read_does_not_change_what_is_read_next(tmp_path):
     ("text", "line", "reason"),
     [
         ("b: 1\na: &a [x, *a]", 2, "recursive"),
+        ("b: 1\na: *c", 2, "found undefined alias 'c'"),
         ("b: 1\na: 2020-13-45", 2, "'2020-13-45' is not a valid timestamp"),
         ("b: 1\na: !!pairs\n- c: 2020-02-30", 3, "'2020-02-30' is not a valid timestamp"),
     ],
@@ -93,6 +94,11 @@ def test_a_file_that_is_too_large_or_too_deep_is_one_sentence(tmp_path, name):
     path.write_text(text)
     with pytest.raises(ManifestError, match=rf"^{path}:.*{reason}"):
         yaml_file.read(path, Any)
+
+
+def test_aliases_that_expand_a_thousandfold_are_read_once_each(tmp_path):
+    text = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 10}]\n" for n in range(1, 30))
+    assert len(_read(tmp_path, text, Any)["a29"]) == 10
 
 
 ODD = """\

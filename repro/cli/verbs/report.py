@@ -53,7 +53,7 @@ Examples:
 def page(names, scale_names, output, opened, form, readme):
     """Write one HTML file with every table, published and measured.
 
-    Without --scale it shows full, and each other scale with results of yours gets a linked file, e.g.
+    Without --scale it shows full, and each other scale that you measured gets a linked file, e.g.
     report-tiny.html. --scale also shows the suite's own results. Drawings come from `repro report figures`.
     Significance tests need the store with the runs.
     """
@@ -122,7 +122,7 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     from repro.writers.html.sections import gather
 
     results = workspace.results
-    shown = {name: _cells_to_show(results, cells, name) for name in scale_names or _scales(results, cells)}
+    shown = {name: _cells_to_show(results, cells, name) for name in scale_names or _scales(workspace, cells)}
     plans = [_plan(workspace, chosen or cells, name) for name, chosen in shown.items()]
     reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=_date_and_commit())
     printing.say_each(f for r in reports for part in r.parts for f in part.view.comparison.faults)
@@ -131,13 +131,17 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     return {files[report.scale]: page(report, files) for report in reports}
 
 
-def _scales(results, cells) -> list[str]:
-    papers, shown = {cell.paper.name for cell in cells}, list[str]()
-    for name in known_scales():
-        is_own = any(results.path(name, paper).is_file() for paper in papers)
-        if (is_own or name == "full" or not shown) and _cells_to_show(results, cells, name):
-            shown.append(name)
-    return shown or ["full"]
+def _scales(workspace, cells) -> list[str]:
+    results, papers = workspace.results, {cell.paper.name for cell in cells}
+    evaluated = {path.name for path in workspace.store.root.glob("evaluate/*")}
+
+    def is_own(name: str) -> bool:  # equal results are not recorded again
+        files = [results.path(name, paper) for paper in papers]
+        records = (r for paper in papers for r in results.read(name, paper))
+        return any(f.is_file() for f in files) or any(r.fingerprint in evaluated for r in records)
+
+    recorded = [name for name in known_scales() if _cells_to_show(results, cells, name)]
+    return [name for name in recorded if name == "full" or is_own(name)] or recorded[:1] or ["full"]
 
 
 def _cells_to_show(results, cells, scale: str) -> list:

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
+from importlib.util import find_spec, module_from_spec
 from math import sqrt
+from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -22,23 +24,31 @@ POWER = 0.8
 MOST_SEEDS = 1000
 STEPS = 400  # of the integral over mean squares of seeds
 ROUNDING = 1e-12  # of the mean
-PARTS = 2**24  # of the range of possible differences
+
+
+_LOADING = RLock()
+
+
+class _Special(ModuleType):
+    """The package scipy.special, executed when it lacks a name."""
+
+    def __getattr__(self, name: str):
+        with _LOADING:
+            if "is_executed" not in vars(self):
+                vars(self)["is_executed"] = True
+                vars(self)["__loader__"].exec_module(self)
+        return ModuleType.__getattribute__(self, name)
 
 
 @cache
 def special() -> ModuleType:
-    """Return the functions of scipy.special. Its package is not loaded, as that takes six times as long."""
-    import scipy
-
+    """Return the functions of scipy.special. Its package is not executed, as that takes six times as long."""
     name = "scipy.special"
-    if name in sys.modules:
-        return sys.modules[name]
-    package = sys.modules[name] = ModuleType(name)
-    package.__path__ = [f"{folder}/special" for folder in scipy.__path__]
-    try:
+    with _LOADING:
+        if name not in sys.modules and (spec := find_spec(name)):
+            sys.modules[name] = module_from_spec(spec)
+            sys.modules[name].__class__ = _Special
         return import_module(f"{name}._ufuncs")
-    finally:
-        del sys.modules[name]
 
 
 @dataclass(frozen=True)
@@ -147,8 +157,11 @@ def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: floa
     if not error:
         return 0.0
     means = _critical_means(variances, queries, seeds, level)
-    step = (float(means.max()) + error) / PARTS  # the power at the last one exceeds ndtr(1) = .84
-    return step * bisect_left(range(PARTS), POWER, key=lambda part: _power(part * step, error, means))
+    low, high = 0.0, float(means.max()) + error  # where the power exceeds ndtr(1) = .84
+    while high - low > 1e-6 * error:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _power(middle, error, means) >= POWER else (middle, high)
+    return high
 
 
 def equivalent_at_zero(

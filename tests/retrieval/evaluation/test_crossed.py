@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.stats import chi2, nct, norm, t, ttest_1samp
@@ -211,3 +214,32 @@ def test_equivalence_is_sure_where_nothing_varies_and_impossible_where_little_ma
     design = {"queries": 50, "seeds": 3, "level": 0.05}
     assert equivalent_at_zero(0.01, nothing, **design) == 1.0
     assert equivalent_at_zero(0.001, much, **design) == pytest.approx(0.0, abs=1e-3)
+
+
+SPECIAL = """
+import sys, threading
+from repro.retrieval.evaluation import crossed
+barrier, found = threading.Barrier(8), []
+def use(number):
+    barrier.wait()
+    if number % 2:
+        import scipy.special
+        found.append(scipy.special.stdtr)
+    else:
+        found.append(crossed.special().stdtr)
+if "alone" in sys.argv:
+    assert crossed.special().ndtr(0.0) == 0.5 and "numpy.f2py" not in sys.modules
+else:
+    threads = [threading.Thread(target=use, args=(number,)) for number in range(8)]
+    [thread.start() for thread in threads], [thread.join() for thread in threads]
+    assert len(found) == 8 and len(set(found)) == 1
+import scipy.special, scipy.stats
+with scipy.special.errstate(all="raise"):
+    assert scipy.special.gamma(5) == 24 and scipy.stats.t.ppf(0.5, 3) == 0
+"""
+
+
+@pytest.mark.parametrize("way", ["alone", "in threads"])
+def test_functions_without_the_package_and_the_package_do_not_disturb_each_other(way):
+    done = subprocess.run([sys.executable, "-c", SPECIAL, way], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
