@@ -163,7 +163,7 @@ def _discard_output() -> None:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGHUP)}
     for number, handler in handlers.items():
         if handler is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)

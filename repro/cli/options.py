@@ -125,8 +125,8 @@ def _drop_papers_of_cells(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """Return the numbers of tables and those of figures, e.g. (["1"], ["4"]) for ("1", "figure-4")."""
-    figures = [table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)]
-    return [table for table in tables if not table.startswith(FIGURE)], figures
+    figures = [t.removeprefix(FIGURE) for t in tables if t.startswith(FIGURE)]
+    return [t for t in tables if not t.startswith(FIGURE)], figures
 
 
 def selection_of_options(

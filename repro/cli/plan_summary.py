@@ -94,7 +94,7 @@ def _work_line(cost: Estimate) -> str:
 
 
 def _rehearsal_lines(cost: Estimate) -> list[str]:
-    nodes = [node for node in cost.nodes if cost.rehearsed(node) is not None]
+    nodes = [n for n in cost.nodes if cost.rehearsed(n) is not None]
     if not nodes:
         return []
     share = f"{len(nodes)} of {len(cost.nodes)} stages"
@@ -163,7 +163,7 @@ def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
     """Print requirements, remedies and hours of a selection that cannot run. ``words`` select it."""
-    trainings = [node for node in plan.needed() if node.stage in stage_table.TRAININGS]
+    trainings = [n for n in plan.needed() if n.stage in stage_table.TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
     verb = "trained" if trainings else "measured"

@@ -51,7 +51,7 @@ def show_plan(
     """
     cost = estimate(plan, rates, rehearsals)
     to_run = {node.fingerprint for node in cost.nodes}
-    rows = [_stage_as_json(plan, cost, node, needed=node.fingerprint in to_run) for node in plan.nodes]
+    rows = [_stage_as_json(plan, cost, n, needed=n.fingerprint in to_run) for n in plan.nodes]
     if as_json:
         emit_json(rows)
     else:
@@ -105,7 +105,7 @@ def _stage_as_json(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
 def _show_stages(cost: Estimate, rows: list[dict]) -> None:
     counts = Counter((r["stage"], r["state"]) for r in rows)
     states = [state for state in STATES if state in {state for _, state in counts}]
-    nodes = grouped((node.stage, node) for node in cost.nodes)
+    nodes = grouped((n.stage, n) for n in cost.nodes)
     lines = [
         [stage, *(str(counts[stage, state] or "") for state in states), *_cost_cells(cost, nodes[stage])]
         for stage in dict(counts.keys())
@@ -156,9 +156,9 @@ def _show_papers(cost: Estimate) -> None:
     rows = []
     for name, part in cost.plan.split("paper").items():
         nodes = part.needed()
-        pretrained = [node for node in nodes if node.stage == "pretrain"]
+        pretrained = [n for n in nodes if n.stage == "pretrain"]
         longest = sorted(pretrained, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
-        finetunings = [node for node in nodes if node.stage == "finetune"]
+        finetunings = [n for n in nodes if n.stage == "finetune"]
         amounts = [_hours_or_operations(cost, group) for group in (pretrained, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
     head = ["paper", "pre-training", "longest pre-training", "fine-tuning", "all", "cost stated in the paper"]

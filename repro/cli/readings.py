@@ -60,7 +60,7 @@ class ShownReadings:
         head = ["id", "kind", "where", "open question", "choices", "used by"]
         title = f"{self.source.name}: {len(self.readings)} readings (default in brackets)"
         table(title, head, [self._line(r) for r in self.readings])
-        pointers = [(reading.id, reading.study) for reading in self.readings]
+        pointers = [(r.id, r.study) for r in self.readings]
         print_answers(self._answers(), self.source.name, "reading", pointers)
 
     def _line(self, r: Reading) -> list[str]:

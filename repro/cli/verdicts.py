@@ -88,7 +88,7 @@ def show(
     if form == "csv":
         return emit_csv([cell_as_row(c) for c in cells], head=["cell"])
     ids = {c.cell.id for c in cells}
-    emit_json([cell for cell in _cells_with_facts(comparison, plan, store, results) if cell["id"] in ids])
+    emit_json([c for c in _cells_with_facts(comparison, plan, store, results) if c["id"] in ids])
 
 
 def _show_tables(
@@ -121,7 +121,7 @@ def _cells_with_facts(
         source, table = first.cell.paper, first.cell.table
         if writer := writer_of(table):
             facts |= writer.facts(source, table, plan, store, results)
-    return [cell | facts.get(cell["id"], {}) for cell in cells_as_json(comparison)]
+    return [c | facts.get(c["id"], {}) for c in cells_as_json(comparison)]
 
 
 def show_paired(comparison: Comparison, cells: Cells) -> None:

@@ -120,10 +120,10 @@ class Importer:
         self.results.make_writable()
         check_where_stored(path)
         choices = departures(cells, origin.readings, self.readings)
-        made = {cell.id: self._own_measurement(cell) for cell in cells}
+        made = {c.id: self._own_measurement(c) for c in cells}
         digest = sha256(path)
         file = {"sha256": digest, "name": path.name, "source": str(path.resolve())}
-        planned = [measurement.import_of(cell, made[cell.id], self.machine, file) for cell in cells]
+        planned = [measurement.import_of(c, made[c.id], self.machine, file) for c in cells]
         parts = {m.cell.column.dataset: m.parts[0] for m in planned}
         runs = {name: self._read_run(path, part) for name, part in parts.items()}
         for m in planned:
@@ -179,7 +179,7 @@ def departures(
         check_known("reading of these cells", id, valid=known)
         valid = known[id].choices if choice is not None else [None]
         check_known("choice", choice, valid=valid, owner=f"reading {id}")
-    return {cell.id: dict(_cell_departures(cell, choices, readings)) for cell in cells}
+    return {c.id: dict(_cell_departures(c, choices, readings)) for c in cells}
 
 
 def _cell_departures(

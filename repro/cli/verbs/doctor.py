@@ -125,7 +125,7 @@ def _cheapest_cells(workspace) -> list[str]:
     table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
     own = [m for m in table.plan().measurements if m.cell.column.dataset == bm25.column.dataset]
     stages = {m.cell.id: [n.stage for n in graph.walk(m.parts)] for m in own if m.cell.role != "reference"}
-    trained = [cell for cell in stages if "finetune" in stages[cell]]
+    trained = [c for c in stages if "finetune" in stages[c]]
     return [bm25.id, min(trained, key=lambda cell: len(stages[cell]))]
 
 
@@ -133,7 +133,7 @@ def bm25_cells() -> list[Cell]:
     from repro.api.papers import papers
 
     cells = (cell for paper in papers().values() for cell in paper.cells)
-    return [cell for cell in cells if cell.row.system == "bm25" and cell.recipe]
+    return [c for c in cells if c.row.system == "bm25" and c.recipe]
 
 
 @command.command("calibrate", epilog="\b\nExamples:\n  repro doctor calibrate")

@@ -145,10 +145,10 @@ def _scales(workspace, cells) -> list[str]:
 
 
 def _cells_to_show(results, cells, scale: str) -> list:
-    papers = {cell.paper.name: cell.paper for cell in cells}
+    papers = {c.paper.name: c.paper for c in cells}
     to_compare = {name for name, p in papers.items() if scale == "full" and not p.manifest.is_study}
     chosen = to_compare | {name for name in papers if results.read(scale, name)}
-    return [cell for cell in cells if cell.paper.name in chosen]
+    return [c for c in cells if c.paper.name in chosen]
 
 
 def _date_and_commit() -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[
     kept, notes = list(findings), list[Finding]()
     for comment in (comment for file in files if file.is_file() for comment in ignores(file)):
         suppressed = list(filter(comment.is_about, kept))
-        kept = [finding for finding in kept if finding not in suppressed]
+        kept = [f for f in kept if f not in suppressed]
         used = {finding.check for finding in suppressed}
         parts = _useless_parts(comment.checks, used)
         notes += [Finding("note", "ignore", comment.place, *part) for part in parts]
@@ -192,7 +192,7 @@ def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
     seen = arithmetic.Seen(set)
     found = without_ignored(findings(manuscript, seen, _readme(path, manuscript)), manuscript.files)
     if not is_known_compared:
-        found = [finding for finding in found if finding.check != "published"]
+        found = [f for f in found if f.check != "published"]
     columns = [column for table in manuscript.tables for column in values.columns_of(table)]
     cells, unread = (sum(len(column[part]) for column in columns) for part in (0, 1))
     return Audited(manuscript, found, cells, unread + len(manuscript.lost), _looked_at(manuscript, seen))

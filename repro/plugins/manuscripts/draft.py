@@ -192,7 +192,7 @@ class _Drafting:
 
     def _unit(self, column: ColumnMeaning) -> dict[str, str]:
         numbers = [self.strings[row, column.place].number for row in self.read_as.layout.rows]
-        if column.is_cost or any(abs(number) > 100 for number in numbers if number is not None):
+        if column.is_cost or any(abs(n) > 100 for n in numbers if n is not None):
             return {"unit": "number"}
         return {"unit": column.unit} if column.unit and column.unit != self.read_as.unit else {}
 
@@ -204,7 +204,7 @@ class _Drafting:
 
     def _place(self, column: ColumnMeaning) -> Place:
         head = [row[column.place] for row in self.read_as.layout.table.head]
-        return next((cell.place for cell in reversed(head) if cell.text.strip()), self.source.place)
+        return next((c.place for c in reversed(head) if c.text.strip()), self.source.place)
 
     def _row(self, row: int, group: str | None, id: str) -> Entry:
         plan = self.read_as.layout

@@ -75,7 +75,7 @@ def meaning(table: source_tables.SourceTable, *, is_turned: bool = False) -> Mea
         plan = layouts.layout(layouts.transposed(table, depth), vocabulary.measures)
     shared = _Shared.of(plan)
     columns = [_column(plan, place, shared) for place in plan.values]
-    units = Counter(column.unit for column in columns if column.unit and not column.is_cost)
+    units = Counter(c.unit for c in columns if c.unit and not c.is_cost)
     unit = units.most_common(1)[0][0] if units else None
     return Meaning(plan, is_transposed, tuple(_averaged(plan, c, columns) for c in columns), unit)
 
@@ -218,7 +218,7 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
 
 
 def _unit(texts: Iterable[str], head: str) -> Unit:
-    numbers = [abs(number) for number in map(notation.leading_number, texts) if number is not None]
+    numbers = [abs(n) for n in map(notation.leading_number, texts) if n is not None]
     if not numbers:
         return None
     return "percent" if max(numbers) > 1 or "%" in head else "fraction"
@@ -254,7 +254,7 @@ def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -
     for cells in (plan.table.body[row] for row in plan.rows):
         text = cells[column.place].text.strip()
         numbers = [notation.leading_number(cells[part.place].text) for part in (column, *parts)]
-        known = [number for number in numbers if number is not None]
+        known = [n for n in numbers if n is not None]
         if len(known) == len(numbers):
             decimals = re.match(r"[-+\d,]*\.?(\d*)", text)
             step = 10.0 ** -len(decimals[1] if decimals else "")

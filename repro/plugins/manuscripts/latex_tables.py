@@ -208,7 +208,7 @@ class Tabular:
         raw = self._raw()
         self.flat.lost += [(self.flat.place(at), text) for at, text in self._lost(raw)]
         grid, width = self._grid(raw)
-        kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]
+        kept = [i for i, row in enumerate(grid) if any(c.text or c.marks for c in row)]
         if len(kept) < 2 or width < 2:
             return []
         rows = [tuple(grid[i]) for i in kept]
@@ -317,8 +317,8 @@ class Tabular:
         return grid
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
-        written = [next((node for node in nodes if is_written([node])), None) for nodes in row]
-        first = next((node for node in written if node is not None), self.node)
+        written = [next((n for n in nodes if is_written([n])), None) for nodes in row]
+        first = next((n for n in written if n is not None), self.node)
         starts: list[int] = []
         for node in written:
             first = node or first
@@ -329,7 +329,7 @@ class Tabular:
     def _cell(self, nodes: list[Any], start: int, *, is_label: bool) -> tuple[SourceCell, int, bool]:
         columns, rows, is_area = _spans(nodes)
         cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
-        named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}
+        named = {getattr(n, "macroname", ""): n for n in _walk(nodes)}
         if is_label and not cell.text:
             cites = sorted(names("cited") & {*named})
             cell = replace(cell, text=", ".join(raw(last(named[cite])) for cite in cites))
@@ -343,7 +343,7 @@ class Tabular:
 
 
 def is_written(nodes: Iterable[Any]) -> bool:
-    return any(kind(node) != "chars" or node.chars.strip() for node in nodes)
+    return any(kind(n) != "chars" or n.chars.strip() for n in nodes)
 
 
 def _spans(nodes: Iterable[Any]) -> tuple[int, int, bool]:

@@ -139,7 +139,7 @@ class Words:
     def pieces(self, nodes: Iterable[Any], style: Style = _NO_STYLE) -> Iterator[Piece]:
         r"""Yield the styled text of nodes. Declarations, e.g. ``\bf``, apply to all later ones."""
         script = ""
-        known = [node for node in nodes if node is not None and kind(node) != "comment"]
+        known = [n for n in nodes if n is not None and kind(n) != "comment"]
         for node, behind in pairwise([*known, None]):
             if kind(node) == "chars":
                 script = yield from self._chars(node.chars, script, style)

@@ -22,12 +22,12 @@ def is_value(text: str) -> bool:
 
 def is_group(row: _Row) -> bool:
     """Return whether a row has a single text, in its first cell or across the table."""
-    labels = list({id(cell): cell for cell in row if cell.text}.values())
+    labels = list({id(c): c for c in row if c.text}.values())
     return len(labels) == 1 and (labels[0] is row[0] or labels[0].columns >= len(row) - 1)
 
 
 def _values(row: _Row) -> list[str]:
-    texts = [cell.text for cell in {id(cell): cell for cell in row}.values() if cell.text]
+    texts = [cell.text for cell in {id(c): c for c in row}.values() if cell.text]
     return texts[bool(row[0].text) :]
 
 
@@ -194,7 +194,7 @@ def _texts(row: Row) -> tuple[str, ...]:
 
 
 def _heading(row: Row) -> str | None:
-    texts = {id(cell): cell.text.strip() for cell in row if cell.text.strip()}
+    texts = {id(c): c.text.strip() for c in row if c.text.strip()}
     text = next(iter(texts.values()), "")
     is_value = NUMBER.fullmatch(text) if row[0] is row[-1] else NUMBER.match(text)
     return text if len(texts) < 2 and len(row) > 1 and not is_value else None
@@ -216,7 +216,7 @@ def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
 
 
 def _are_numbers(cells: Sequence[SourceCell]) -> bool:
-    said = [cell for cell in cells if cell.text.strip() not in DASHES]
+    said = [c for c in cells if c.text.strip() not in DASHES]
     return 2 * sum(map(is_number, said)) >= max(len(said), 1) or (not said and bool(cells))
 
 

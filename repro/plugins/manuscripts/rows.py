@@ -70,7 +70,7 @@ def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
 
 
 def _marks_best(cells: Sequence[PublishedCell]) -> bool:
-    numbers = [(cell.value, cell.bold) for cell in cells if cell.value is not None]
+    numbers = [(c.value, c.bold) for c in cells if c.value is not None]
     most = max((number for number, _ in numbers), default=None)
     return all(is_bold == (number == most) for number, is_bold in numbers)
 
@@ -188,7 +188,7 @@ def as_fraction(number: Decimal, unit: str) -> Decimal:
 def known_rows() -> dict[str, list[KnownRow]]:
     rows = defaultdict[str, list[KnownRow]](list)
     for source in (paper for paper in papers().values() if not paper.manifest.is_study):
-        by_row = grouped((cell.row_path, cell) for cell in cells_of(source) if _is_compared(cell))
+        by_row = grouped((c.row_path, c) for c in cells_of(source) if _is_compared(c))
         for cells in by_row.values():
             if cells[0].row.recipe or cells[0].row.not_measurable:
                 rows[plain(cells[0].row.label)].append(KnownRow(source, tuple(cells)))

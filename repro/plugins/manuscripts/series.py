@@ -223,7 +223,7 @@ def _grid(plan: Layout, meanings: Mapping[int, headings.ColumnMeaning]) -> Grid:
 
 
 def _are_shares(values: Collection[Value]) -> bool:
-    odd = [value for value in values if value.decimals <= 0 or not 0 <= value.number <= 100]
+    odd = [v for v in values if v.decimals <= 0 or not 0 <= v.number <= 100]
     return 4 * len(odd) <= len(values)
 
 
@@ -248,6 +248,6 @@ def _are_p_values(series: Series, caption: str) -> bool:
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:
-    of_systems = [value for value in values if lines[value.line].is_of_system]
-    others = [value for value in of_systems if "%" not in value.cell.text.partition("(")[0]]
+    of_systems = [v for v in values if lines[v.line].is_of_system]
+    others = [v for v in of_systems if "%" not in v.cell.text.partition("(")[0]]
     return others if 2 * len(others) > len(of_systems) else of_systems

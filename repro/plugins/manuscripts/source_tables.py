@@ -209,7 +209,7 @@ def with_points(rows: Rows) -> Rows:
     decimal if the table has other ones and no points. One in brackets needs others in its column."""
     numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
     for column in zip_longest(*rows):
-        own = [cell for cell in column if cell and id(cell) in numeric]
+        own = [c for c in column if c and id(c) in numeric]
         if not count_commas(_BRACKETS.sub("", cell.text) for cell in own)[0]:
             for cell in own:
                 if _BRACKETS.search(cell.text):
@@ -218,7 +218,7 @@ def with_points(rows: Rows) -> Rows:
     for key, cell in numeric.items():
         text = re.sub(r"(?<=\d) (?=\d{3})", "", cell.text) if SPACED.fullmatch(cell.text) else cell.text
         numeric[key] = replace(cell, text=with_point(text, is_always=not points) if commas else text)
-    return [[numeric.get(id(cell), cell) for cell in row] for row in rows]
+    return [[numeric.get(id(c), c) for c in row] for row in rows]
 
 
 def prose_with_points(prose: Parts) -> Parts:

@@ -15,10 +15,10 @@ Scored = tuple[str, str]  # dataset, measure
 
 def disagreements(sources: list[Paper], notes: Notes) -> Findings:
     """Yield an error or a doubt for each configuration with unequal published values of a measure."""
-    for name, group in grouped((notes.configuration(cell), cell) for cell in _known_cells(sources)).items():
+    for name, group in grouped((notes.configuration(c), c) for c in _known_cells(sources)).items():
         unequal = {
             key: cells
-            for key, cells in grouped((dataset_and_measure(cell), cell) for cell in group).items()
+            for key, cells in grouped((dataset_and_measure(c), c) for c in group).items()
             if any(starmap(numbers_differ, combinations(cells, 2)))
         }
         if unequal:
@@ -85,7 +85,7 @@ def namesakes(sources: list[Paper], notes: Notes) -> Findings:
     values = grouped(((c.row.system, dataset_and_measure(c)), c) for c in _cells_of_others(sources))
     found = defaultdict[str, dict[Scored, list[Cell]]](dict)
     for (system, key), group in values.items():
-        if cells := _unequal_cells(grouped((cell.paper.name, cell) for cell in group), notes):
+        if cells := _unequal_cells(grouped((c.paper.name, c) for c in group), notes):
             found[system][key] = cells
     for system, by_measure in found.items():
         cells = list(chain.from_iterable(by_measure.values()))
@@ -101,7 +101,7 @@ def _known_cells(sources: list[Paper]) -> Iterator[Cell]:
 
 def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
     cells, kinds = _known_cells(sources), ("results", "retrieval")
-    return (cell for cell in cells if (cell.table.kind, cell.column.kind) == kinds)
+    return (c for c in cells if (c.table.kind, c.column.kind) == kinds)
 
 
 def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
@@ -113,7 +113,7 @@ def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
 
 
 def _cells_of_others(sources: list[Paper]) -> Iterator[Cell]:
-    return (cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role != "ours")
+    return (c for c in scored_cells(_retrieval_cells(sources)) if c.role != "ours")
 
 
 def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
@@ -141,8 +141,8 @@ def quotations(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
-    ours = [cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role == "ours"]
-    own = grouped(((cell.row.system, dataset_and_measure(cell)), cell) for cell in ours)
+    ours = [c for c in scored_cells(_retrieval_cells(sources)) if c.role == "ours"]
+    own = grouped(((c.row.system, dataset_and_measure(c)), c) for c in ours)
     joined = {_configured(cell, notes) for cell in ours}
     for cell in _cells_of_others(sources):
         alike = own[cell.row.system, dataset_and_measure(cell)]
@@ -176,7 +176,7 @@ def conventions(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:
-    known = grouped((_configured(cell, notes), cell) for cell in _retrieval_cells([one]))
+    known = grouped((_configured(c, notes), c) for c in _retrieval_cells([one]))
     for cell in _retrieval_cells([other]):
         for candidate in known[_configured(cell, notes)]:
             if not numbers_differ(candidate, cell):

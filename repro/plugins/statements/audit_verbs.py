@@ -182,10 +182,10 @@ def _print_references(names, *, strict: bool, as_json: bool) -> None:
     say(_verdict_counts(found))
 
 
-def _verdict(reference) -> str:
-    source = "" if reference.against == "paper" else f" (by {HELD_AGAINST[reference.against]})"
-    reading = f" (unspecified choice {reference.reading})" if reference.reading else ""
-    return f"{reference.verdict}: {reference.why}{source}{reading}" if reference.why else reference.verdict
+def _verdict(r) -> str:
+    source = "" if r.against == "paper" else f" (by {HELD_AGAINST[r.against]})"
+    reading = f" (unspecified choice {r.reading})" if r.reading else ""
+    return f"{r.verdict}: {r.why}{source}{reading}" if r.why else r.verdict
 
 
 def _verdict_counts(references) -> str:

@@ -153,7 +153,7 @@ def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]
     """Return whether ``changed`` numbers in these cells refute a statement that ``state_of`` judges. None can
     refute ``relevant("9", "bert") == 0``, which counts ticks.
     """
-    numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
+    numbers = {c.id: c.number for c in cells if c.is_numeric}
     return any(_is_refuted(state_of, changes) for changes in changed(numbers))
 
 

@@ -52,7 +52,7 @@ def fault(text: str) -> str | None:
         tree = _tree(text)
     except (SyntaxError, ValueError) as error:
         return f"{' '.join(text.split())!r} is not an expression: {getattr(error, 'msg', error)}"
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     return next(filter(None, (_fault_of(node, called) for node in ast.walk(tree))), None)
 
 
@@ -231,7 +231,7 @@ def claims_of(source: papers.Paper) -> dict[str, Claim]:
 def claims(path: Path) -> dict[str, Claim]:
     if not path.exists():
         return {}
-    return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}
+    return {c.id: c for c in yaml_file.read(path, _Claims, faults=_faults).claims}
 
 
 def _faults(content: _Claims) -> Iterator[tuple[tuple, str]]:

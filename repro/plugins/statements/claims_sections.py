@@ -36,7 +36,7 @@ class StatementsPart(PaperPart):
         if statements := [j.judged(ours, part.scale) for j in self._published[name]]:
             content = claims(name, statements, part.scale, self._answers)
             yield Section("Claims", "claims", 1, content, of_no_scale=False)
-        if findings := [finding for finding in self._findings if finding.paper == name]:
+        if findings := [f for f in self._findings if f.paper == name]:
             yield Section("Audit", "audit", 2, audit_section(part.paper, findings))
 
 

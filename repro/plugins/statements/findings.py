@@ -88,7 +88,7 @@ Findings = Iterator[Finding]
 
 
 def printed(cells: Iterable[Cell]) -> list[tuple[str, str]]:
-    return [(cell.id, cell.printed.plain) for cell in cells]
+    return [(c.id, c.printed.plain) for c in cells]
 
 
 def sort_findings(findings: list[Finding]) -> list[Finding]:
@@ -97,7 +97,7 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 
 def with_joined_facts(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
     """Return the findings. Those that an entry of ``facts`` lists by their ids are joined into one."""
-    by_id = {finding.id: finding for finding in findings}
+    by_id = {f.id: f for f in findings}
     joined, absorbed = dict(by_id), set()
     for fact in facts:
         first, *others = [id for id in fact if id in by_id] or [""]

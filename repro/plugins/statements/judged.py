@@ -56,7 +56,7 @@ class ClosestReports(PublishedValues):
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Raise MissingNumber if two values with unequal decimals agree at the fewer decimals."""
-        values = [(self.number(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
+        values = [(self.number(c), 2 if c.unit == "fraction" else 0) for c in (one, other)]
         first, second = (value.scaleb(digits) for value, digits in values)
         decimals = [decimals_of(value) - digits for value, digits in values]
         if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
@@ -128,7 +128,7 @@ def by_others(
 ) -> OthersJudgement:
     """Judge a statement by the closest reports on the cells of ``published``, its judgement by the paper."""
     used, alike = [], {}
-    cells = [cell for cell in published.cells if cell.is_numeric]
+    cells = [c for c in published.cells if c.is_numeric]
     for cell in cells:
         with suppress(MissingNumber):
             used.append((cell, values.of(cell)))

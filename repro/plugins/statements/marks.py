@@ -41,13 +41,13 @@ class MarksOfCell(CellPart):
 
 def of_words(source: Paper) -> Findings:
     """Yield findings on significance claimed without a test: doubts if any table has one, otherwise notes."""
-    tested = {table.id for table in source.manifest.tables if table.test}
+    tested = {t.id for t in source.manifest.tables if t.test}
     severity = "doubt" if tested else "note"
-    by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
+    by_id = {s.id: s for s in statements(source) if s.kind == "claim"}
     for claim in claims.claims_of(source).values():
         place, reason = f"{source.name}/claim/{claim.id}", ""
         if claim.calls_significant:
-            untested = [_table_name(table) for table in claim.about if table not in tested]
+            untested = [_table_name(t) for t in claim.about if t not in tested]
             reason = ", ".join(f"{table} names no test" for table in untested) or "no mark confirms it"
         elif "significantly_above(" in claim.expect:
             judgement = by_id[place].as_published
@@ -72,7 +72,7 @@ def _ties(source: Paper) -> Findings:
 
 
 def _texts(*cells: Cell) -> dict[str, str]:
-    return {cell.id: cell.text for cell in cells}
+    return {c.id: c.text for c in cells}
 
 
 def _unsupported_marks(source: Paper) -> Findings:

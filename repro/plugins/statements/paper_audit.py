@@ -78,7 +78,7 @@ def findings_of(sources: list[Paper]) -> list[Finding]:
     shared = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     found = [f.explained(shared.explanation(f.places)) for f in each(list(by_name.values()), shared)]
-    places = {finding.id: finding.places for finding in found}
+    places = {f.id: f.places for f in found}
     for source in sources:
         audit_file.check_use(source, places)
     names = {source.name for source in sources}
@@ -194,7 +194,7 @@ Scores = dict[across_papers.Scored, Cell]
 
 
 def of_patterns(source: Paper) -> Findings:
-    tables = [table for table in source.manifest.tables if table.kind == "results"]
+    tables = [t for t in source.manifest.tables if t.kind == "results"]
     yield from _equal_parts(source, tables)
     for table in tables:
         yield from _out_of_line(source, table)
@@ -224,7 +224,7 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Findings:
 
 
 def _has_difference(row: Scores) -> bool:
-    return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
+    return any(c.role == "ours" and c.printed.delta is not None for c in row.values())
 
 
 def _out_of_line(source: Paper, table: Table) -> Findings:
@@ -245,7 +245,7 @@ def _turned(source: Paper, *columns: dict[str, Cell]) -> Findings:
     for row in rows:
         turned = []
         for other in rows:
-            first, middle, last = (column[row].number - column[other].number for column in columns)
+            first, middle, last = (c[row].number - c[other].number for c in columns)
             turned += [at[other]] * (first * last > 0 > first * middle)
         if len(turned) >= TURNED:
             yield _order_finding(source, [at[row], *turned], before[row], after[row])
@@ -299,7 +299,7 @@ def references(*names: str) -> Listing[Reference]:
     return Listing(found, line=asdict, index="paper")
 
 
-def _statement_values(statement: judged.JudgedStatement) -> dict:
-    values = {key: value for key, value in statement.as_json().items() if not isinstance(value, dict)}
-    values |= {"published": statement.published.state, "measured": statement.ours.state}
-    return values | {"others": statement.others.state, "doubts": "; ".join(statement.doubts) or None}
+def _statement_values(j: judged.JudgedStatement) -> dict:
+    values = {key: value for key, value in j.as_json().items() if not isinstance(value, dict)}
+    values |= {"published": j.published.state, "measured": j.ours.state}
+    return values | {"others": j.others.state, "doubts": "; ".join(j.doubts) or None}

@@ -94,7 +94,7 @@ class Statement:
         test = "" if values.is_stated else _test(language, values)
         if values.is_published and self.need:
             test = self.need.in_words + f": {self.need.verdict}" * (self.kind == "mark")
-        cells = tuple({cell.id: cell for cell in language.outcomes.used}.values())
+        cells = tuple({c.id: c for c in language.outcomes.used}.values())
         return Judgement(state, why, test, claims.by_measure(language.outcomes.pairs), cells)
 
 
@@ -229,7 +229,7 @@ def _arithmetic_faults(cell: Cell, cells: dict[tuple[str, str], Cell]) -> Iterat
 
 
 def _bold_faults(table: schema.Table, cells: Iterable[Cell]) -> Iterator[tuple[str, str]]:
-    for members in grouped((bold_scope(cell), cell) for cell in cells if cell.is_numeric).values():
+    for members in grouped((bold_scope(c), c) for c in cells if c.is_numeric).values():
         best, has_bold = max(c.number for c in members), any(c.printed.bold for c in members)
         for cell in members:
             if has_bold and cell.printed.bold != (cell.number == best):

@@ -146,7 +146,7 @@ def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list
         else:
             reason = reasons.get(name, f"{run.label} has other topics than {name}")
             notices.append(_left_out(places, str(reason)))
-    return {column: scored[column] for column in target.places if column in scored}, notices
+    return {c: scored[c] for c in target.places if c in scored}, notices
 
 
 def _by_dataset(places: Mapping[str, Place], dataset: str | None) -> dict[str, dict[str, Place]]:

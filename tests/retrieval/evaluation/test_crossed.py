@@ -217,29 +217,25 @@ def test_equivalence_is_sure_where_nothing_varies_and_impossible_where_little_ma
 
 
 SPECIAL = """
-import sys, threading
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from repro.retrieval.evaluation import crossed
-barrier, found = threading.Barrier(8), []
-def use(number):
-    barrier.wait()
+def function(number):
     if number % 2:
         import scipy.special
-        found.append(scipy.special.stdtr)
-    else:
-        found.append(crossed.special().stdtr)
-if "alone" in sys.argv:
-    assert crossed.special().ndtr(0.0) == 0.5 and "numpy.f2py" not in sys.modules
-else:
-    threads = [threading.Thread(target=use, args=(number,)) for number in range(8)]
-    [thread.start() for thread in threads], [thread.join() for thread in threads]
-    assert len(found) == 8 and len(set(found)) == 1
+        return scipy.special.stdtr
+    return crossed.special().stdtr
+threads = int(sys.argv[1])
+with ThreadPoolExecutor(threads) as pool:
+    assert len(set(pool.map(function, range(threads)))) == 1
+assert threads > 1 or "numpy.f2py" not in sys.modules
 import scipy.special, scipy.stats
 with scipy.special.errstate(all="raise"):
     assert scipy.special.gamma(5) == 24 and scipy.stats.t.ppf(0.5, 3) == 0
 """
 
 
-@pytest.mark.parametrize("way", ["alone", "in threads"])
-def test_functions_without_the_package_and_the_package_do_not_disturb_each_other(way):
-    done = subprocess.run([sys.executable, "-c", SPECIAL, way], capture_output=True, text=True)
+@pytest.mark.parametrize("threads", "18")
+def test_functions_without_their_package_do_not_disturb_it(threads):
+    done = subprocess.run([sys.executable, "-c", SPECIAL, threads], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

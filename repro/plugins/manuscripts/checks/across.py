@@ -201,14 +201,14 @@ def _of_system(grid: Grid, line: int, name: str) -> Findings:
         yield from _of_places(grid, printed, places[printed])
 
 
-def _beside_others(known_values: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
+def _beside_others(known: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
     rows = [
         {c.id.rpartition("/")[0] for c in cells if p is wrong or not p.stated.differs_from(_own(c))}
-        for p, cells in known_values.items()
+        for p, cells in known.items()
     ]
-    beside = (_own(c) for c in known_values[wrong] if c.id.rpartition("/")[0] in set.intersection(*rows))
+    beside = (_own(c) for c in known[wrong] if c.id.rpartition("/")[0] in set.intersection(*rows))
     far = (own for own in beside if abs(own.number - wrong.stated.number) > Decimal("0.5"))
-    return next(far, None) if len(known_values) > 3 else None
+    return next(far, None) if len(known) > 3 else None
 
 
 def _of_other_run(

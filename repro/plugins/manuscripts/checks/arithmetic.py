@@ -42,7 +42,7 @@ class Parts:
     def weights(self) -> list[int]:
         """A weight per series, e.g. [12, 3] for "A (12)" and "B (3)" in "Avg. (15)", otherwise 1."""
         matches = (SIZE.search(part.name) for part in (*self.series, self.total))
-        *sizes, total = (int(match[1]) if match else 0 for match in matches)
+        *sizes, total = (int(m[1]) if m else 0 for m in matches)
         is_weighted = self.check == "average" and all(sizes) and total == sum(sizes)
         return sizes if is_weighted else [1] * len(sizes)
 
@@ -103,7 +103,7 @@ def stated(grid: Grid, total: Series) -> int:
 def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
     lines = {line.label: number for number, line in grid.lines.items()}
     for series in (each for each in other.scores if not (each.total or each.is_difference)):
-        values = {lines[other.label(value)]: value for value in series if other.label(value) in lines}
+        values = {lines[other.label(v)]: v for v in series if other.label(v) in lines}
         yield replace(series, values=values)
 
 
@@ -139,7 +139,7 @@ def _plausible(grid: Grid, total: Series) -> list[Parts]:
     parts = [list(filterfalse(attrgetter("total"), part)) for part in around]
     sets = [*parts, *(list(takewhile(lambda series: not series.total, part)) for part in around)]
     sets += [list(filter(attrgetter("is_score"), part)) for part in parts]
-    sets += [[series for series in parts[2] if head in series.heads] for head in total.heads]
+    sets += [[s for s in parts[2] if head in s.heads] for head in total.heads]
     unique = dict.fromkeys(tuple(sorted(part, key=grid.series.index)) for part in sets)
     return [Parts(total.total, total, part) for part in unique if len(part) > 1]
 
@@ -231,7 +231,7 @@ class Explained:
     @cached_property
     def fits(self) -> dict[int, bool]:
         one, other, series = self.one.values, self.other.values, self.series
-        shared = [value for value in series if value.line in one.keys() & other.keys()]
+        shared = [v for v in series if v.line in one.keys() & other.keys()]
         checked = [v for v in shared if one[v.line].decimals or not v.decimals]  # others fit by chance
         signs = (1,) if any(re.match(r"[-+−–]", value.text) for value in series) else (1, -1)
         fits = {}
@@ -284,7 +284,7 @@ def _with_best_other(grid: Grid, series: Series) -> Iterator[Explained]:
     near = list(takewhile(lambda each: not each.is_difference, reversed(before)))
     for one in near:
         others = [value for each in near if each is not one for value in each]
-        best = {value.line: value for value in sorted(others, key=attrgetter("number"))}
+        best = {v.line: v for v in sorted(others, key=attrgetter("number"))}
         for is_share in (False, True):
             yield Explained(series, one, Series(("the best other",), best), is_share)
 
@@ -317,8 +317,8 @@ def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explain
 
 
 def _of_base(grid: Grid, series: Series, other: Series) -> Findings:
-    differences = {value.line: value for value in series if value.number}
-    bases = [value for value in other if value.line not in differences]
+    differences = {v.line: v for v in series if v.number}
+    bases = [v for v in other if v.line not in differences]
     pairs = [(other.values[line], d) for line, d in differences.items() if line in other.values]
     if len(bases) != 1 or len(pairs) < THIN or any(_is_from(bases[0], *pair) for pair in pairs):
         return

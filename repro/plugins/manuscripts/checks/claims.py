@@ -151,7 +151,7 @@ def _of_difference(said: Systems, match: re.Match[str], pairs: list[_Pair], is_c
 
 
 def _quoted(sentence: str, stated: str, pairs: Sequence[Any]) -> list[Any]:
-    numbers = [number for number in re.findall(NUMBER, sentence) if number != stated]
+    numbers = [n for n in re.findall(NUMBER, sentence) if n != stated]
     return [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[-2:])]
 
 
@@ -253,7 +253,7 @@ def wrong_steps(said: Systems) -> Findings:
 
 def _is_step(match: re.Match[str], series: Series, end: Value) -> bool:
     is_down = match["way"].lower() in ("drop", "fall", "decreas", "declin")
-    begins = (value for value in series if (value.number > end.number) == is_down)
+    begins = (v for v in series if (v.number > end.number) == is_down)
     return any(differs_by(end, value, match["number"], is_share=True) for value in begins)
 
 
@@ -302,7 +302,7 @@ _COUNT = re.compile(
 def wrong_claims(said: Systems) -> Findings:
     """Find claims that tables refute, to be the best or to outperform a system on some collections."""
     verbs = sorted((*_BEATS.finditer(said.text), *_BEST.finditer(said.text)), key=re.Match.start)
-    counts = [match for match in _COUNT.finditer(said.text) if match["all"] or match["what"]]
+    counts = [m for m in _COUNT.finditer(said.text) if m["all"] or m["what"]]
     if counts and verbs:
         for match in counts:
             verb = [each for each in verbs if each.end() <= match.end()][-1:] or verbs[:1]
@@ -376,7 +376,7 @@ def _ahead(table: int, said: Systems) -> Iterator[tuple[Series, Any, str]]:
     for series in said.scores(table):
         ours, rivals = series.on(subjects), series.on(grid.grouped_with(subjects))
         if ours and len(series.values) > 1:
-            ahead = (value for value in rivals if all(series.lead(value, our) > 0 for our in ours))
+            ahead = (v for v in rivals if all(series.lead(v, our) > 0 for our in ours))
             better = next(ahead, None)
             yield series, better, grid.label(better) if better else ""
 

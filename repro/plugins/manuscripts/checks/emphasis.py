@@ -53,7 +53,7 @@ class Scope:
 
     def ranked(self, rank: int) -> list[Value]:
         numbers = sorted({value.number for value in self.members}, reverse=self.series.sign > 0)
-        return [value for value in self.members if [value.number] == numbers[rank : rank + 1]]
+        return [v for v in self.members if [v.number] == numbers[rank : rank + 1]]
 
     @cached_property
     def target(self) -> list[Value]:
@@ -174,7 +174,7 @@ def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Findings:
 def _bare(habit: Habit, style: Style, outside: set[int]) -> Findings:
     bare = [each for each in habit.grid.scores if each.sign and not any(map(style.has, each))]
     if (habit.scope, len(bare), habit.wrong) == ("column", 1, 0) and habit.right > 1:
-        members = tuple(value for value in bare[0] if value.line not in outside)
+        members = tuple(v for v in bare[0] if v.line not in outside)
         for value in Scope(bare[0], members, style).target[: max(1, len(members) // 3)]:
             says = f"{habit.grid.where(bare[0], value)} is the {style.target} but not {style.adjective}"
             why = f"The {style.target} is {style.adjective} in the {habit.right} other columns"
@@ -198,7 +198,7 @@ def _habit(grid: Grid, style: Style) -> Habit:
 def _scopes(grid: Grid, key: Callable[[Line], Hashable], style: Style) -> Iterator[Scope]:
     least = 2 if len(grid.lines) == 2 else 3
     for series in (each for each in grid.series if each.sign):
-        groups = grouped((key(grid.lines[value.line]), value) for value in series)
+        groups = grouped((key(grid.lines[v.line]), v) for v in series)
         scopes = (Scope(series, tuple(members), style) for members in groups.values())
         yield from (s for s in scopes if 0 < len(s.styled) < len(s.members) >= least)
 
@@ -279,7 +279,7 @@ def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) 
 
 def _named_rivals(grid: Grid) -> dict[str, int]:
     rivals, matches = {}, (*OVER_MARK.finditer(grid.remarks), *MARK_OVER.finditer(grid.remarks))
-    meanings = [(match["mark"], match["over"]) for match in matches]
+    meanings = [(m["mark"], m["over"]) for m in matches]
     for one, other, *over in _IN_ORDER.findall(grid.remarks):
         meanings += zip((one, other), over, strict=True)
     for mark, text in meanings:

@@ -56,7 +56,7 @@ def sentences(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
 
 
 def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Findings:
-    by_number = {table.number: table for table in tables}
+    by_number = {t.number: t for t in tables}
     yield from _in_table(place, sentence, by_number)
     yield from _from_to(place, sentence, by_number)
 
@@ -338,7 +338,7 @@ def is_near(text: str, value: Value) -> bool:
     stated = Decimal(text)
     numbers = (shift_point(value.number, digits) for digits in (0, 2, -2))
     is_twisted = sorted(text) == sorted(value.text) and text[0] == value.text[0]
-    return is_twisted or any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
+    return is_twisted or any(10 * abs(n - stated) <= max(n, stated) for n in numbers)
 
 
 _LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
@@ -376,4 +376,4 @@ def _rows(table: int, said: Systems) -> Iterator[list[Value]]:
     lines, scores = said.subjects(table), said.in_order(table)
     yield from (series.on(lines) for series in said.scores(table))
     for line in lines:
-        yield [series.values[line] for series in scores if line in series.values]
+        yield [s.values[line] for s in scores if line in s.values]

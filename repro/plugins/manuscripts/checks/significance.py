@@ -122,7 +122,7 @@ def large_spreads(grid: Grid) -> Findings:
                 if 0 < means.values.get(value.line, value).number < value.number:
                     yield _too_large(grid.where(deviations, value), value)
     for series in grid.scores:
-        found = [(value, SPREAD.search(value.text)) for value in series]
+        found = [(v, SPREAD.search(v.text)) for v in series]
         spreads = [(Decimal(match["spread"]), value) for value, match in found if match and match["spread"]]
         *others, largest = sorted(number for number, _ in spreads) or [Decimal()]
         is_odd = len(others) > 2 and largest > 6 * max(others) > 0

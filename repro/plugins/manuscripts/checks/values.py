@@ -72,7 +72,7 @@ def _of_other_unit(series: Series) -> Iterator[Odd]:
 
 
 def _within(series: Series, low: Decimal, high: int) -> list[Value]:
-    return [value for value in series if low < value.number <= high]
+    return [v for v in series if low < v.number <= high]
 
 
 def decimals(grid: Grid) -> Findings:
@@ -100,8 +100,8 @@ def _usual_decimals(values: Iterable[Value]) -> tuple[int, int]:
 def _of_other_digits(series: Series) -> Odd | None:
     numbers = _within(series, Decimal(), 100)
     usual, often = _usual_decimals(numbers)
-    same = {_digits(value) for value in numbers if value.decimals == usual}  # e.g. 8.211, 10.01
-    odd = [value for value in numbers if value.decimals != usual and {_digits(value)} != same]
+    same = {_digits(v) for v in numbers if v.decimals == usual}  # e.g. 8.211, 10.01
+    odd = [v for v in numbers if v.decimals != usual and {_digits(v)} != same]
     words = f"{often} numbers of the column have {usual} decimals"
     are_few = odd and often >= max(2, 2 * len(odd)) and len(numbers) == len(series.values)
     return (series, odd, words) if are_few else None
@@ -140,7 +140,7 @@ def below_first(grid: Grid) -> Findings:
 
 
 def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Findings:
-    pairs = [(value, many.values[value.line]) for value in few if value.line in many.values]
+    pairs = [(v, many.values[v.line]) for v in few if v.line in many.values]
     wrong = [(one, other) for one, other in pairs if one.number - one.half > other.number + other.half]
     for one, other in wrong if 2 * len(wrong) <= max(2, len(pairs)) else ():  # else the headings are misread
         says = f"{grid.where(few, one)} is above {other.text} of {many.name}"
@@ -173,7 +173,7 @@ _STATED = re.compile(
 
 def _queries(grid: Grid, series: Series) -> int:
     found = list(_STATED.finditer(grid.remarks))
-    own = [match for match in found if str(match["name"]) in series.name]  # "NQ (40 queries)"
+    own = [m for m in found if str(m["name"]) in series.name]  # "NQ (40 queries)"
     stated = {match["n"] for match in own or found}
     if stated:
         return (numeral(stated.pop()) or 0) if len(stated) == 1 else 0
@@ -200,7 +200,7 @@ def undefined_depths(grid: Grid) -> Findings:
 
 
 def _measured(grid: Grid) -> list[tuple[Measure, Series]]:
-    return [(measure, series) for series in grid.scores if (measure := _measure(series))]
+    return [(measure, s) for s in grid.scores if (measure := _measure(s))]
 
 
 def _measure(series: Series) -> Measure | None:
@@ -231,9 +231,9 @@ def columns_of(table: SourceTable) -> Iterator[tuple[list[SourceCell], list[Sour
     for place in sorted({*range(plan.table.width)} - {*plan.labels}):
         cells = {row: plan.table.body[row][place] for row in plan.rows if place < len(plan.table.body[row])}
         is_split = len(parts(cells, plan.head(place))) > 1
-        printed = {id(cell): cell for cell in cells.values() if cell.text.strip() not in DASHES}.values()
-        read = [cell for cell in printed if _is_read(cell, is_split)]
-        others = [cell for cell in printed if not _is_read(cell, is_split) and _is_number(cell.text)]
+        printed = {id(c): c for c in cells.values() if c.text.strip() not in DASHES}.values()
+        read = [c for c in printed if _is_read(c, is_split)]
+        others = [c for c in printed if not _is_read(c, is_split) and _is_number(c.text)]
         is_of_numbers = place in plan.values or 2 * len(read) >= len(printed)
         yield read, others if is_of_numbers else []
 
