@@ -13,8 +13,8 @@ from hypothesis import settings
 
 from repro.machine import file_cache, kernels
 
-KEPT = tempfile.TemporaryDirectory(prefix="kept-")
-file_cache.folder = lambda: Path(KEPT.name)  # of this session
+KEPT = tempfile.TemporaryDirectory()
+file_cache.folder = lambda: Path(KEPT.name)
 kernels.pin()  # before numpy and torch load: what tests compute is the same bits on every processor with AVX2
 os.environ["CUDA_VISIBLE_DEVICES"] = ""  # tests expect bits of a CPU, and tensors that lie there
 if "PYTEST_XDIST_WORKER" in os.environ:  # beside others a second thread is mostly waited for
