@@ -113,7 +113,7 @@ class IdFile:
 
     def at(self, rows: np.ndarray) -> list[str]:
         bounds = zip(self._starts[rows].tolist(), self._starts[rows + 1].tolist(), strict=True)
-        return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
+        return b"".join([self._text[start:end] for start, end in bounds]).decode().split("\n")[:-1]
 
     def ascending(self) -> np.ndarray:
         """Return the rows in UTF-8 order of ids, (N,) int64. Takes the longest id's bytes plus 16 per id."""
