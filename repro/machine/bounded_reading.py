@@ -83,7 +83,10 @@ def read_facts(path: Path) -> Any:
     """Return the values of a YAML file of the package."""
     import yaml
 
-    return yaml.load(path.read_bytes(), yaml.CSafeLoader)
+    from repro.machine.file_cache import kept
+
+    text = path.read_bytes()
+    return kept(f"facts {path}", text, lambda: yaml.load(text, yaml.CSafeLoader))
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:

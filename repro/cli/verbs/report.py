@@ -132,16 +132,20 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
 
 
 def _scales(workspace, cells) -> list[str]:
+    results = workspace.results
+    names = [name for name in known_scales() if name in {"full", *results.scales("records")}]
+    recorded = [name for name in names if _cells_to_show(results, cells, name)]
+    own = [name for name in recorded if name == "full" or _is_measured(workspace, cells, name)]
+    return own or recorded[:1] or ["full"]
+
+
+def _is_measured(workspace, cells, scale: str) -> bool:
     results, papers = workspace.results, {cell.paper.name for cell in cells}
+    if any(results.path(scale, paper).is_file() for paper in papers):
+        return True
+    # equal results are not recorded again
     evaluated = {path.name for path in workspace.store.root.glob("evaluate/*")}
-
-    def is_own(name: str) -> bool:  # equal results are not recorded again
-        files = [results.path(name, paper) for paper in papers]
-        records = (r for paper in papers for r in results.read(name, paper))
-        return any(f.is_file() for f in files) or any(r.fingerprint in evaluated for r in records)
-
-    recorded = [name for name in known_scales() if _cells_to_show(results, cells, name)]
-    return [name for name in recorded if name == "full" or is_own(name)] or recorded[:1] or ["full"]
+    return bool(evaluated) and any(r.fingerprint in evaluated for p in papers for r in results.read(scale, p))
 
 
 def _cells_to_show(results, cells, scale: str) -> list:

@@ -21,8 +21,6 @@ from repro.retrieval.evaluation import p_values
 FILE = "deviations.yaml"
 # By chance, two equal deviations over 43 queries differ by this factor once in 100,000 times.
 MARGIN = 0.5  # of the smallest known deviation
-# Two-sided quantiles of Student's t, so that an audit does not import scipy.
-QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}
 
 
 class PublicRun(StrictMapping):
@@ -135,7 +133,7 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
     greatest = sqrt((min(1, both, 2 - both) + rounding) * queries / (queries - 1))
     level = level_of(cell.table)
     free = queries - 1
-    per_lead = sqrt(queries) / (QUANTILES.get((free, level)) or p_values.quantile(free, 1 - level))
+    per_lead = sqrt(queries) / p_values.quantile(free, 1 - level)
     is_certain = (lead - rounding) * per_lead >= greatest
     most, known = lead + rounding, smallest_known(cell.column.dataset, cell.column.measure)
     return Need(over, most, queries, level, most * per_lead, greatest, is_certain, *known)

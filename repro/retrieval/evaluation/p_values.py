@@ -7,6 +7,8 @@ from functools import cache
 from statistics import fmean, variance
 from typing import Any
 
+from repro.machine.file_cache import kept
+
 
 @dataclass(frozen=True)
 class MeansTest:
@@ -37,9 +39,13 @@ def _two_sided(t, degrees: int) -> Any:
 @cache
 def quantile(degrees: int, confidence: float = 0.95) -> float:
     """Return the two-sided quantile of Student's t, e.g. 12.7 for 1 degree of freedom."""
-    import mpmath
 
-    return float(mpmath.findroot(lambda t: _two_sided(t, degrees) - (1 - confidence), (2, 3)))
+    def found() -> float:
+        import mpmath
+
+        return float(mpmath.findroot(lambda t: _two_sided(t, degrees) - (1 - confidence), (2, 3)))
+
+    return kept(f"quantile {degrees} {confidence}", b"", found)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

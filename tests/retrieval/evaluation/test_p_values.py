@@ -1,8 +1,14 @@
 import math
 
 import pytest
+from scipy.stats import t
 
-from repro.retrieval.evaluation.p_values import unpaired_t_test
+from repro.retrieval.evaluation.p_values import quantile, unpaired_t_test
+
+
+def test_quantiles_are_those_of_scipy():
+    for degrees in (1, 42, 5192, 6979):
+        assert quantile(degrees) == pytest.approx(t.ppf(0.975, degrees), rel=1e-12)
 
 
 def test_it_is_the_textbook_formula_of_a_pooled_variance():
