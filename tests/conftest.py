@@ -126,12 +126,10 @@ def _no_settings_of_the_user(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _what_never_changes_is_read_once():
-    """A line of records is parsed, and an embedded collection has its digest taken, by every command anew."""
+def _an_embedded_collection_has_its_digest_taken_once():
+    """Every command would take it anew."""
     from repro.retrieval.datasets import digests
-    from repro.store import results
 
-    results.record_of = functools.lru_cache(2**14)(results.record_of)
     embedded = functools.cache(identity := digests.identity)
 
     def once(source, **cache):

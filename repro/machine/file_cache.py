@@ -28,7 +28,7 @@ def kept(name: str, text: bytes, make: Callable[[], Value]) -> Value:
     Each name has one value. A new text or an edit of the module of ``make`` replaces it.
     """
     path = key = None
-    with contextlib.suppress(OSError, ValueError, TypeError, RuntimeError):  # RuntimeError: no home folder
+    with contextlib.suppress(OSError, ValueError, TypeError, RuntimeError):  # e.g. no home
         path, key = folder() / _digest(os.fsencode(name))[:32], _digest(_facts(make) + text)
         stored_key, value = from_json(path.read_bytes())
         if stored_key == key:

@@ -42,8 +42,10 @@ def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured
     plan = selection.plan()
     cells = compare_selection(selection, plan=plan, progress=progress.TerminalProgress())
     matches = [c for c in cells if _is_chosen(c, failing=failing, measured=measured)]
-    comparison, place = cells.comparison, selection.workspace
-    verdicts.show(comparison, plan, place.store, form, chosen=matches, brief=True, results=place.results)
+    comparison, workspace = cells.comparison, selection.workspace
+    verdicts.show(
+        comparison, plan, workspace.store, form, chosen=matches, brief=True, results=workspace.results
+    )
     if form == "terminal":
         for sentence in hooks.call("settings of papers", selection.cells, plan.machine) or ():
             printing.say(sentence)

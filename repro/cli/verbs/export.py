@@ -98,9 +98,9 @@ def encoder(what, output, scale_name, seed):
     """
     from repro.exchange.encoder_export import card_of, encoder_of, export
 
-    workspace, at = Workspace.open(), scale(scale_name)
-    encoder = encoder_of(what, workspace, scale=at, seed=seed)
-    facts = {"from": what, "scale": at.name, "seed": seed, "model": encoder.source.model.fingerprint}
-    card = card_of(encoder, workspace, scale=at)
+    workspace, at_scale = Workspace.open(), scale(scale_name)
+    encoder = encoder_of(what, workspace, scale=at_scale, seed=seed)
+    facts = {"from": what, "scale": at_scale.name, "seed": seed, "model": encoder.source.model.fingerprint}
+    card = card_of(encoder, workspace, scale=at_scale)
     export(encoder.source, workspace.store, Path(output).expanduser(), card=card, about=facts)
     print(output)
