@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -125,12 +124,12 @@ def draw(folder: Path, *, add: str = "") -> Path:
     svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 200"/>'
     (folder / "toy-figure1.svg").write_text(svg, encoding="utf-8")
     (folder / "toy-table3.html").write_text(f"<!doctype html><p>shaded{add}</p>", encoding="utf-8")
-    (folder / "toy-table3.md").write_text(_passages(add), encoding="utf-8")
+    (folder / "toy-table3.md").write_text(_passages(folder, add), encoding="utf-8")
     return folder
 
 
-def _passages(add: str) -> str:
-    path = Path(tempfile.mkdtemp()) / "list.md"
+def _passages(folder: Path, add: str) -> str:
+    path = folder / "list.md"
     passage = {"title": "T" + add, "text": "a | b *c*" + add, "grade": 1, "score": 0.5, "id": "d1", "rank": 1}
     query = {"text": "who" + add, "wanted": "whom" + add, "found": False, "id": "q", "passages": [passage]}
     passages([("BM|25" + add, {"queries": [query]})], path, note="a note" + add)
