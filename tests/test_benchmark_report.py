@@ -41,7 +41,7 @@ def test_the_documentation_has_the_figures():
 def test_each_benchmark_has_a_record_or_says_why_not(report):
     listed = (FOLDER / "README.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+\.py)` (.*)$", listed, re.MULTILINE))
-    measured = {report.script_of(record["command"]) for record in report.records()}
+    measured = {report.script_of(r["command"]) for r in report.records()}
     assert measured <= set(rows)
     assert [name for name, row in rows.items() if name not in measured and "no record: " not in row] == []
     renewed = {f"{script}.py" for script, *_ in report.BENCHMARKS.values()}
@@ -71,7 +71,7 @@ def test_every_benchmark_runs_at_its_smallest_size_and_writes_its_record(report,
     assert done.returncode == 0, done.stderr
     records = [json.loads(path.read_text()) for path in (tmp_path / "records").iterdir()]
     asked = {f"python benchmarks/{script}.py {words}" for script, _, words in report.BENCHMARKS.values()}
-    assert {record["command"] for record in records if record["rows"]} == asked
+    assert {r["command"] for r in records if r["rows"]} == asked
 
 
 def test_records_name_files_of_their_own_and_tell_what_they_rest_on(report):

@@ -72,7 +72,7 @@ def test_what_is_compared_is_the_mean_of_the_records(name):
         for record in RESULTS.read(name, paper):
             records[record.cell][record.fingerprint] = record.measured
     for identifier, compared in shown.items():
-        values = [records[identifier][record.fingerprint] for record in compared.records]
+        values = [records[identifier][r.fingerprint] for r in compared.records]
         close(compared.measured, statistics.fmean(values))
 
 
@@ -89,7 +89,7 @@ def test_what_is_shown_was_measured_at_a_commit_of_the_history(path):
     newest = {}
     for record in RESULTS.read(path.parent.name, path.stem):
         newest[record.cell, record.seed, record.measure, record.origin.get("sha256")] = record
-    digits = {(record.environment.get("commit") or "none").partition("-")[0] for record in newest.values()}
+    digits = {(r.environment.get("commit") or "none").partition("-")[0] for r in newest.values()}
     assert not [
         commit for commit in sorted(digits) if _git("merge-base", "--is-ancestor", commit, "HEAD").returncode
     ]

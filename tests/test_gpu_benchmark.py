@@ -102,4 +102,4 @@ def test_all_jobs_run_to_the_end_without_a_gpu_though_killed_on_the_way(tmp_path
     assert not [row for rows in found.values() for row in rows if "failed" in row]
     page = next(tmp_path.glob("*/RESULTS.md"))
     records = [json.loads(path.read_text()) for path in (page.parent / "records").glob("*.json")]
-    assert len(records) == 4 and all(record["section"] in page.read_text() for record in records)
+    assert len(records) == 4 and all(r["section"] in page.read_text() for r in records)

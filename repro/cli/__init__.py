@@ -14,6 +14,7 @@ import click
 from repro import errors, locations
 from repro.cli.groups import LazyGroup, plugin_commands
 from repro.machine import INSTALL, extra_of
+from repro.machine.bounded_reading import short_names
 from repro.version import __version__
 
 # verb -> its line of --help
@@ -202,7 +203,7 @@ def _print_error(error: click.ClickException | errors.ReproError | OSError) -> i
         _print_usage_error(error)
         return error.exit_code
     if isinstance(error, errors.ReproError):
-        _say(str(error))
+        _say(short_names(str(error)))
         return error.exit_status
     _say(f"{error.filename or 'standard output'}: {error.strerror or error}")
     if not error.filename:

@@ -184,6 +184,13 @@ def temporary_folder() -> Path:
     return Path(_FOLDERS[-1].name)
 
 
+def short_names(message: str) -> str:
+    """Return a message without the folders of ``temporary_folder``."""
+    for folder in _FOLDERS:
+        message = message.replace(f"{folder.name}/", "")
+    return message
+
+
 def as_file(name: str | Path) -> Path:
     """Return a path. A pipe, e.g. ``-``, is first copied to a file. Raises DataError for an empty pipe."""
     path, is_stdin = Path(name).expanduser(), str(name) in STDIN

@@ -235,7 +235,7 @@ def kept_artefacts(
             cells, shown, machine = list(numeric_cells(paper)), exhibits((paper.name,)), workspace.machine
             plans.append(plan(cells, exhibits=shown, scale=scale, machine=machine))
             records = workspace.results.read(scale.name, paper.name)
-            recorded_ids |= {record.fingerprint for record in records}
+            recorded_ids |= {r.fingerprint for r in records}
             for (seed, readings), ids in _variants(records).items():
                 try:
                     cells = select(cells=tuple(sorted(ids)))
@@ -279,7 +279,7 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
     names = sorted(names)
     records = (r for name, paper in product(names, papers) for r in workspace.results.read(name, paper.name))
     notice = "only artefacts of records are kept, use --scale FILE to keep all"
-    return {record.fingerprint for record in records}, [f"scale {name}: {notice}" for name in names]
+    return {r.fingerprint for r in records}, [f"scale {name}: {notice}" for name in names]
 
 
 def _variants(records: Iterable[results.Record]) -> dict[tuple, set[str]]:
@@ -296,9 +296,7 @@ def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
     unidentified: set[str] = set()
     for fingerprint in lineage.stored() if absent_sources else ():
         records = {one: record for one in lineage.below([fingerprint]) if (record := lineage.describe(one))}
-        if not absent_sources.isdisjoint(
-            _source(record["stage"], record["params"]) for record in records.values()
-        ):
+        if not absent_sources.isdisjoint(_source(r["stage"], r["params"]) for r in records.values()):
             unidentified.update(records)
     return unidentified
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from repro.errors import UsageError, check_known, unknown
 from repro.graph import Node, rewrite
 from repro.manifest import yaml_file
-from repro.manifest.papers import papers
+from repro.manifest.papers import kept_with_papers, papers
 from repro.manifest.yaml_file import Fault
 from repro.retrieval import recipe
 from repro.retrieval.datasets.catalog import catalog, highest_grade
@@ -252,7 +252,7 @@ def _shrink_value(value: Any, ratio: float) -> Any:
     return max(1, round(value * ratio)) if isinstance(value, (int, float)) else value
 
 
-@functools.cache
+@kept_with_papers
 def scales() -> dict[str, Scale]:
     facts = scale_facts.built_in()
     return {name: _scale(name, facts) for name in facts}

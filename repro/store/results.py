@@ -127,7 +127,7 @@ class Record:
     def is_better_documented_than(self, other: "Record") -> bool:
         """Return whether this record has documentation that ``other`` lacks, e.g. its deviation."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
-        known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
+        known, known_of_other = (sum(map(bool, r.rows.values())) for r in (self, other))
         return any(
             (
                 self.collections and not other.collections,
@@ -309,7 +309,7 @@ class Results:
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
         """Add and return records that are new, differ or are better documented. Safe between processes."""
-        by_file = grouped(((record.scale, record.cell.split("/")[0]), record) for record in records)
+        by_file = grouped(((r.scale, r.cell.split("/")[0]), r) for r in records)
         return [addition for key, group in by_file.items() for addition in self._append(*key, group)]
 
     def _append(self, scale: str, paper: str, group: list[Record]) -> list[AppendedRecord]:

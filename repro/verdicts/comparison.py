@@ -101,7 +101,7 @@ def _damages(plan: Plan, store: Store) -> Iterator[str]:
 
 
 def _every_record(results: Results, scale: str) -> list[Record]:
-    return [record for paper in results.papers(scale) for record in results.read(scale, paper)]
+    return [r for paper in results.papers(scale) for r in results.read(scale, paper)]
 
 
 def judged_cells(plan: Plan, results: Results, store: Store, *, stated: bool = True) -> Comparison:

@@ -40,7 +40,7 @@ def draw_curves(
 
 
 def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
-    readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
+    readings = {k: v for c in points for r in c.records for k, v in r.readings.items()}
     how = summary.conditions(points)
     yield from (_note(points[0].scale, readings), how, _shared_note(points) if how else "")
     yield f"in brackets: {figure.across}" if figure.across else ""
@@ -92,14 +92,14 @@ def _lines_by_panel(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
 
 def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, float | None, float | None]:
     x = None if option is None else float(c.cell.row.with_[option])
-    values = [record.measured for record in c.records]
+    values = [r.measured for r in c.records]
     spread = (min(values), max(values)) if len(values) > 1 else (None, None)
     return (x, c.measured, *spread)
 
 
 def _point_facts(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str, str]:
-    seeds = (record.seed for record in c.records if record.seed is not None)
-    commits = filter(None, {record.environment.get("commit") for record in c.records})
+    seeds = (r.seed for r in c.records if r.seed is not None)
+    commits = filter(None, {r.environment.get("commit") for r in c.records})
     duration = hours.get(c.cell.id)
     time = "" if duration is None else f"{duration:.4f}"
     return " ".join(map(str, seeds)), " ".join(sorted(commits)), time, summary.doubt_kinds(c)

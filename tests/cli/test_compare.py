@@ -325,3 +325,10 @@ def test_a_command_that_leaves_out_its_encoder_fails_as_for_the_encoder_alone(
 def test_equal_seeds_are_refused(repro):
     said = repro("compare costa --table 1 --scale tiny --seeds 1,1")
     assert said.status == 2 and "seed 1 is given twice. Remove one" in said.err
+
+
+def test_a_fault_in_a_pipe_is_named_without_a_folder(repro, monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"q1 Q0 a\n")))
+    (tmp_path / "q").write_text("q1 0 a 1\n")
+    said = repro("compare", "-", "--qrels", tmp_path / "q", "--measure", "RR@10")
+    assert said.err.startswith("repro: stdin:1: 3 columns")

@@ -177,7 +177,7 @@ def test_compare_shows_every_imported_run_beside_ours_and_judges_each_by_itself(
     other.write_text("".join(line for line in file.open() if line.split()[0] != min(judged)))
     repro("import run", other, NEAR, *SOURCE)
     [cell] = repro(f"compare {NEAR} --format json").json
-    first, last = (record.measured for record in _records(folders))
+    first, last = (r.measured for r in _records(folders))
     assert (cell["measured"], cell["verdict"], cell["why"]) == (
         None,
         "not run",

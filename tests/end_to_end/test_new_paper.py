@@ -129,7 +129,7 @@ def test_its_own_cost_stands_beside_the_estimate_and_its_scale_is_kept(measured)
 def test_the_audit_knows_its_configurations_and_what_explains_a_difference(scaffolded, measured):
     def audited():
         found = measured("audit", "fifth", "--format", "json")
-        return [finding for finding in found if finding["against"] != "another paper"]
+        return [f for f in found if f["against"] != "another paper"]
 
     assert audited() == []
     cells, notes = scaffolded / "fifth/cells.yaml", scaffolded / "fifth/audit.yaml"

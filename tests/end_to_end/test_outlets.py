@@ -159,7 +159,7 @@ def of_the_demo(world) -> str:
 
 def of_cells(*options):
     def read(world) -> str:
-        return "\n".join(printed("show", record.cell, *options)(world) for record in world.of_each_kind)
+        return "\n".join(printed("show", r.cell, *options)(world) for r in world.of_each_kind)
 
     return read
 

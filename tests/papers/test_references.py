@@ -61,7 +61,7 @@ def test_the_verdicts_are_counted(name, pointers, right):
 
 
 def test_each_fault_is_one_finding_or_a_reading():
-    findings = {finding.id: finding for finding in each(list(papers().values()), notes())}
+    findings = {f.id: f for f in each(list(papers().values()), notes())}
     for name in EVERY:
         for pointer in _of(name).pointers:
             if pointer.verdict != "right":

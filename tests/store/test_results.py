@@ -214,7 +214,7 @@ def written(results, *records):
 
 def test_the_time_of_measuring_decides_which_record_counts_not_the_order_of_lines(tmp_path):
     results = written(Results(tmp_path), dated(0.6, LATER), dated(0.5, EARLIER), replace(ONE, measured=0.4))
-    assert [record.measured for record in results.read("tiny", "p")] == [0.4, 0.5, 0.6]
+    assert [r.measured for r in results.read("tiny", "p")] == [0.4, 0.5, 0.6]
     assert [a.contradicted.measured for a in results.append([dated(0.5, LATER)])] == [0.6]
 
 
@@ -223,7 +223,7 @@ def test_a_record_of_a_time_to_come_counts_before_all_others_and_is_doubtful(tmp
     clock_ahead, wrong_clock = (dated(m, t.isoformat()) for m, t in ((0.7, soon), (0.8, far)))
     assert (is_future(clock_ahead), is_future(wrong_clock)) == (False, True)
     results = written(Results(tmp_path), wrong_clock, dated(0.5, EARLIER))
-    assert [record.measured for record in results.read("tiny", "p")] == [0.8, 0.5]
+    assert [r.measured for r in results.read("tiny", "p")] == [0.8, 0.5]
     [line] = results.doubtful()
     assert (line.line, line.reason.partition(",")[2]) == (
         1,

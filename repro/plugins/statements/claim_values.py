@@ -104,7 +104,7 @@ class MeasuredValues:
         records = self._known[cell.id].records if cell.id in self._known else ()
         if len(records) < 2:
             raise MissingNumber(f"{cell.id} needs two seeds (run `repro run {cell.id} --seeds 1,2,3`)")
-        return [record.measured for record in records]
+        return [r.measured for r in records]
 
     def drawn(self, shown: str, fact: str) -> float:
         value = self.exhibits.get(shown, {}).get(fact)

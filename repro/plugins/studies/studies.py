@@ -89,7 +89,7 @@ class StudyOfCell(hooks.CellPart):
         for stand in self._stands:
             paths = scores_paths(self._results, stand.scale, cell.paper.name, cell.table.id)
             if any(path.is_file() for path in paths):
-                seeds = ",".join(str(record.seed) for record in stand.records)
+                seeds = ",".join(str(r.seed) for r in stand.records)
                 command = f"repro tables {cell.paper.name} --table {cell.table.id} --scale {stand.scale}"
                 commands["from scores"] = f"{command} --seeds {seeds}"
         return commands
@@ -254,7 +254,7 @@ def study_of(
         hours=row_hours(table_plan, evidence),
         total_hours=total_hours(table_plan, evidence),
         untrained=untrained_rows(table_plan),
-        commits=_commits(table_plan, [record for c in cells for record in c.records]),
+        commits=_commits(table_plan, [r for c in cells for r in c.records]),
         doubts=summary.doubts_in_brief(cells, lead="in doubt"),
     )
 

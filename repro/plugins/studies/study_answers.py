@@ -214,7 +214,7 @@ def _of_pair(
     column: Column,
     scale: str,
 ) -> Answer | None:
-    ours, theirs = ({record.seed: record.measured for record in c.records} for c in pair)
+    ours, theirs = ({r.seed: r.measured for r in c.records} for c in pair)
     means = of_means(ours, theirs, column, unit=study.table.unit, scale=scale)
     answer = means and (tested_answer(study, pointer, column, scale=scale) or means)
     doubts = dict.fromkeys(doubt.kind for c in pair for doubt in c.doubts)

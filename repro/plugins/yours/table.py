@@ -275,9 +275,9 @@ def _average(cell: Cell, members: Sequence[ComparedCell]) -> Record:
     return replace(
         records[0],
         cell=cell.id,
-        measured=sum(record.measured for record in records) / len(records),
-        queries=sum(record.queries for record in records),
-        missing=sum(record.missing for record in records),
+        measured=sum(r.measured for r in records) / len(records),
+        queries=sum(r.queries for r in records),
+        missing=sum(r.missing for r in records),
         measure="mean",
         deviation=None,
     )

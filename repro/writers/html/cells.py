@@ -156,7 +156,7 @@ def _points(c: ComparedCell, difference: float) -> str:
 def _origins(c: ComparedCell) -> Iterator[Markup]:
     records = [*c.records, *(run.record for run in c.imported)]
     if records:
-        facts = [fact for record in records for fact in _provenance(record)]
+        facts = [fact for r in records for fact in _provenance(r)]
         yield _fact("origin", folded(f"records: {len(records)}", el("dl", facts)))
 
 

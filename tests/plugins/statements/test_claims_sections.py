@@ -27,8 +27,8 @@ def test_claims_are_judged_in_the_paper_and_as_measured(tmp_path):
 
 def test_findings_are_those_of_the_papers_named():
     findings = repro.audit("costa")
-    assert set(findings.to_frame().index) == {finding.paper for finding in findings} >= {"costa"}
-    assert all(any(place.startswith("costa/") for place in finding.places) for finding in findings)
+    assert set(findings.to_frame().index) == {f.paper for f in findings} >= {"costa"}
+    assert all(any(place.startswith("costa/") for place in f.places) for f in findings)
 
 
 def test_references_are_those_of_the_papers_named():
@@ -41,7 +41,7 @@ def test_records_are_what_lies_in_the_results():
     records = repro.records("cotmae_v2", scale="full")
     frame = records.to_frame()
     assert "cotmae_v2/3/bm25/scifact" in frame.index
-    assert list(frame.fingerprint) == [record.fingerprint for record in records]
+    assert list(frame.fingerprint) == [r.fingerprint for r in records]
     assert (frame.scale == "full").all()
 
 

@@ -17,7 +17,7 @@ def write(path: Path, content: str) -> Path:
 
 
 def write_lines(path: Path, records: Iterable[dict]) -> Path:
-    return write(path, "".join(json.dumps(record) + "\n" for record in records))
+    return write(path, "".join(json.dumps(r) + "\n" for r in records))
 
 
 def beir_folder(folder: Path) -> Path:
