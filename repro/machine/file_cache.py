@@ -29,7 +29,8 @@ def kept(name: str, text: bytes, make: Callable[[], Value]) -> Value:
     """
     path = key = None
     with contextlib.suppress(OSError, ValueError, TypeError, RuntimeError):  # e.g. no home
-        path, key = folder() / _digest(os.fsencode(name))[:32], _digest(_facts(make) + text)
+        code = f"{__version__} {sys.implementation.cache_tag} ".encode() + Path(getfile(make)).read_bytes()
+        path, key = folder() / _digest(os.fsencode(name))[:32], _digest(code + text)
         stored_key, value = from_json(path.read_bytes())
         if stored_key == key:
             return value
@@ -38,11 +39,6 @@ def kept(name: str, text: bytes, make: Callable[[], Value]) -> Value:
         if path and from_json(content := to_json([key, value])) == [key, value]:
             _write(path, content)
     return value
-
-
-def _facts(make: Callable) -> bytes:
-    code = os.stat(getfile(make))
-    return f"{__version__} {sys.implementation.cache_tag} {code.st_mtime_ns} {code.st_size} ".encode()
 
 
 def _digest(content: bytes) -> str:

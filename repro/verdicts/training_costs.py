@@ -40,10 +40,11 @@ def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
         for row, node in _own_pretrainings(plan.measurements)
         if store.state(node) == "stored"
     )
-    return {
-        row: Cost(_mean([f.get("flops") for f in known]), _mean([_seconds(f) for f in known]))
-        for row, known in facts.items()
-    }
+    return {row: _cost(known) for row, known in facts.items()}
+
+
+def _cost(facts: Sequence[Mapping]) -> Cost:
+    return Cost(_mean([f.get("flops") for f in facts]), _mean([_seconds(f) for f in facts]))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
