@@ -26,6 +26,12 @@ BENCHMARKS = report.BENCHMARKS
 MINUTES = 30
 BUSY = 0.5  # a load that a figure shows
 TWO_THREADS = ("pretraining",)
+QUIET = {
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "PYTHONWARNINGS": "ignore::DeprecationWarning",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
 LIBRARIES = ("torch", "transformers", "datasets", "sentence_transformers", "faiss")
 
 
@@ -49,7 +55,8 @@ def renewed(names: list[str]) -> dict[str, str]:
         script, words, _ = BENCHMARKS[name]
         threads = {"OMP_NUM_THREADS": "2" if script in TWO_THREADS else "1"}
         command = [sys.executable, str(HERE / f"{script}.py"), *words.split()]
-        started, environment = time.monotonic(), os.environ | threads | {"PYTHONPATH": str(HERE.parent)}
+        environment = os.environ | QUIET | threads | {"PYTHONPATH": str(HERE.parent)}
+        started = time.monotonic()
         process = subprocess.Popen(
             command, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
         )
@@ -68,8 +75,7 @@ def renewed(names: list[str]) -> dict[str, str]:
 
 def smallest(names: list[str], folder: Path) -> dict[str, str]:
     """Run benchmarks at their smallest size in forks of this process, which has loaded the libraries."""
-    quiet = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "TRANSFORMERS_VERBOSITY": "error"}
-    os.environ |= quiet | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+    os.environ |= QUIET | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
     import measuring
 
     measuring.FORKS, report.RESULTS, report.render = True, folder / "RESULTS.md", lambda path: None
