@@ -110,10 +110,10 @@ def named() -> list[Change]:
 def _numbers(path: Path) -> Iterator[Change]:
     """Yield another number for each, but for an objective's version: tests/test_layers.py holds it."""
     text, place = _text(path), _places(_text(path))
-    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    calls = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call)]
     versions = [c.args[1] for c in calls if ast.unparse(c.func) == "Objective" and len(c.args) > 1]
-    kept = {(node.lineno, node.col_offset) for node in versions}
-    constants = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
+    kept = {(n.lineno, n.col_offset) for n in versions}
+    constants = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant)]
     for node in constants:
         if type(node.value) in (int, float) and (node.lineno, node.col_offset) not in kept:
             old, start = ast.get_source_segment(text, node), place(node.lineno, node.col_offset)

@@ -20,7 +20,7 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def docstrings(path: Path) -> str:
-    documented = (node for node in nodes(path) if isinstance(node, DOCUMENTED))
+    documented = (n for n in nodes(path) if isinstance(n, DOCUMENTED))
     return "\n".join(filter(None, map(ast.get_docstring, documented)))
 
 

@@ -79,4 +79,4 @@ def test_every_stage_has_a_module_with_run():
 
     for name in STAGES:
         body = tree(ROOT / "repro" / "retrieval" / "stages" / f"{name}.py").body
-        assert "run" in {node.name for node in body if isinstance(node, ast.FunctionDef)}, name
+        assert "run" in {n.name for n in body if isinstance(n, ast.FunctionDef)}, name

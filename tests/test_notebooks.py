@@ -14,8 +14,8 @@ def test_a_notebook_runs_from_nothing(path, tmp_path, monkeypatch):
     for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR", "REPRO_STORE"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     notebook = nbformat.read(path, as_version=4)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert code and not any(cell.outputs for cell in code)
+    code = [c for c in notebook.cells if c.cell_type == "code"]
+    assert code and not any(c.outputs for c in code)
     nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     kinds = {kind for cell in code for output in cell.outputs for kind in output.get("data", {})}
     assert {"text/html", "image/png"} <= kinds

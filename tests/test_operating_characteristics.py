@@ -15,11 +15,9 @@ def numbers(lines) -> dict[tuple, list[list[float]]]:
     """Return (table, measure, second column) -> pairs of shares, one for each number of seeds."""
     table, found = "", {}
     for line in lines:
-        name, second, *cells = (
-            [cell.strip() for cell in line.strip().strip("|").split("|")] if line else [""] * 2
-        )
+        name, second, *cells = [c.strip() for c in line.strip().strip("|").split("|")] if line else [""] * 2
         if name in SCRIPT.MEANS:
-            found[table, name, second] = [[float(share) for share in cell.split(", ")] for cell in cells]
+            found[table, name, second] = [[float(share) for share in c.split(", ")] for c in cells]
         elif ":" in name:
             table = name
     return found

@@ -39,7 +39,7 @@ def test_authors_are_an_organisation_and_no_invented_people():
 
 def test_what_changed_is_told_to_users_in_six_hundred_words():
     sections = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    assert all(len(section.split()) <= 600 for section in sections)
+    assert all(len(s.split()) <= 600 for s in sections)
 
 
 def test_the_distribution_has_a_script_of_its_own_name():

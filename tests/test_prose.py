@@ -39,8 +39,8 @@ def matches(kind: str, text: str) -> int:
 
 def texts_of_code(path: Path) -> Iterator[tuple[str, int, str]]:
     """Yield docstrings and messages of a module, e.g. ``("messages", 12, "there is no table")``."""
-    documented = [node for node in nodes(path) if isinstance(node, DOCUMENTED) and ast.get_docstring(node)]
-    docstrings = {id(node.body[0].value): ast.get_docstring(node) for node in documented}
+    documented = [n for n in nodes(path) if isinstance(n, DOCUMENTED) and ast.get_docstring(n)]
+    docstrings = {id(n.body[0].value): ast.get_docstring(n) for n in documented}
     for node in nodes(path):
         text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
         if id(node) in docstrings:

@@ -72,7 +72,7 @@ def _damages(plan: Plan, store: Store) -> dict[str, ReproError]:
 
 
 def _check_settings(plan: Plan, store: Store) -> None:
-    trainings = [node for node in plan.nodes if node.stage in TRAININGS]
+    trainings = [n for n in plan.nodes if n.stage in TRAININGS]
     variables = {_PADDING_FREE, *(variable for variable, _ in VARIABLES.values())}
     if trainings and os.environ.keys() & variables:
         Execution.of(os.environ)
@@ -80,7 +80,7 @@ def _check_settings(plan: Plan, store: Store) -> None:
         from repro.retrieval.nn.padding_free import is_asked_for
 
         is_asked_for(os.environ)
-    if os.environ.get("REPRO_SEARCH_MEMORY") and any(node.stage in SEARCHES for node in plan.nodes):
+    if os.environ.get("REPRO_SEARCH_MEMORY") and any(n.stage in SEARCHES for n in plan.nodes):
         from repro.retrieval.stages.vectors.search_memory import search_memory
 
         search_memory()

@@ -46,7 +46,7 @@ class PublishedTable:
     @property
     def columns(self) -> dict[str, str]:
         """Column id -> head."""
-        return {column.id: column.label for column in self.content.columns}
+        return {c.id: c.label for c in self.content.columns}
 
     @property
     def cells(self) -> Listing[Cell]:

@@ -16,7 +16,14 @@ from repro.manifest.cells import count_in_words
 from repro.retrieval.datasets.fetching import amount
 from repro.running import discarding, measurement, recipe_calls, requirements, runner
 from repro.running.cost.amounts import BATCHES
-from repro.running.cost.estimate import Estimate, Throughput, assumed_throughput, estimate, throughput
+from repro.running.cost.estimate import (
+    Estimate,
+    Throughput,
+    assumed_throughput,
+    estimate,
+    rounded,
+    throughput,
+)
 from repro.running.cost.work import step_memory_of
 from repro.running.plan import Plan
 from repro.store import Store
@@ -45,7 +52,7 @@ def show_summary(
         if cost.throughput and cost.throughput.shares:
             lines.append(f"shares of the peak: {cost.throughput.shares}")
     if cost.uncounted:
-        stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
+        stages = ", ".join(dict.fromkeys(n.stage for n in cost.uncounted))
         lines.append(f"not estimated (unknown number of texts): {len(cost.uncounted)} stages ({stages})")
     lines += [_obstacle_line(plan, rows), *_incomparable_lines(plan)]
     for line in lines:
@@ -86,7 +93,7 @@ def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: in
 
 def _work_line(cost: Estimate) -> str:
     work, rates = f"work: about {cost.operations:.2g} FLOP", cost.throughput
-    cores = f"{cost.core_hours(cost.nodes):,.1f} core hours for text, tokens, rankings and negatives"
+    cores = f"{rounded(cost.core_hours(cost.nodes))} core hours for text, tokens, rankings and negatives"
     if rates is None:
         hint = "To estimate hours, measure this machine (`repro doctor calibrate`) or name a GPU with --gpu"
         return f"{work}, {cores}. {hint}"
@@ -187,10 +194,10 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
     lines = [("machine", str(o)) for o in obstacles.of_machine]
     if obstacles.fetch:
         lines.append(("to fetch", amount(obstacles.fetch)))
-    lines += [("to find", sentence) for sentence in obstacles.otherwise]
-    if any(stage_table.STAGES[node.stage].heavy for node in cost.nodes):
+    lines += [("to find", s) for s in obstacles.otherwise]
+    if any(stage_table.STAGES[n.stage].heavy for n in cost.nodes):
         lines.append(("work", _hours_in_words(cost, rates)))
-    return [*lines, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
+    return [*lines, ("disk", f"about {rounded(cost.stored / GB, 3)} GB of artefacts")]
 
 
 def _hours_in_words(cost: Estimate, rates: Throughput) -> str:

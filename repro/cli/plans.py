@@ -11,7 +11,7 @@ from repro.cli.printing import emit_json, say, table
 from repro.graph import Node, grouped, walk
 from repro.manifest.papers import paper, stated_costs
 from repro.progress import TerminalProgress
-from repro.running.cost.estimate import Estimate, estimate
+from repro.running.cost.estimate import Estimate, estimate, rounded
 from repro.running.cost.rehearsals import Rehearsals, RehearsedNode, keep_times
 from repro.running.cost.shapes import Number, added
 from repro.running.discarding import discarded_stages
@@ -68,7 +68,7 @@ def show_plan(
 def _show_rows(
     cost: Estimate, rows: list[dict], by: str, discard: Sequence[str], price: float | None
 ) -> None:
-    if any(STAGES[node.stage].heavy for node in cost.nodes):
+    if any(STAGES[n.stage].heavy for n in cost.nodes):
         _show_papers(cost)
     if by == "node":
         lines = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
@@ -118,9 +118,9 @@ def _show_places(cost: Estimate, by: str, discard: Sequence[str], price: float |
     lines, stages = [], discarded_stages(discard)
     for place, part in cost.plan.split(by).items():
         own = estimate(part, cost.throughput, cost.rehearsals)
-        blocked = sum(bool(part.obstacles(node)) for node in own.nodes)
+        blocked = sum(bool(part.obstacles(n)) for n in own.nodes)
         level = own.fullest(stages)
-        peak = f"{level.during / GB:,.1f}" if level else ""
+        peak = rounded(level.during / GB, 3) if level else ""
         counts = [str(len(part.nodes)), str(len(own.nodes) or ""), str(blocked or "")]
         dollars = [own.hours_in_words(own.nodes, price=price)] if price else []
         lines.append([place, *counts, *_cost_cells(own, own.nodes), peak, *dollars])
@@ -133,7 +133,7 @@ def _show_cheapest(cost: Estimate, price: float) -> None:
     parts = grouped((m.cell.id, part) for m in cost.plan.measurements for part in m.parts)
     for cell, ends in parts.items():
         nodes, row = [n for n in walk(ends) if n.fingerprint in cost.works], cell.rpartition("/")[0]
-        if hours := cost.hours(nodes):
+        if None not in map(cost.hours_of, nodes) and (hours := cost.hours(nodes)):
             found = hours, cell, cost.hours_in_words(nodes, price=price)
             by_row[row] = min(found, by_row.get(row, found))
     cheapest = ", ".join(f"{cell} ${dollars}" for _, cell, dollars in sorted(by_row.values())[:CHEAPEST])
@@ -148,8 +148,8 @@ def _units(cost: Estimate) -> list[str]:
 def _cost_cells(cost: Estimate, nodes: list[Node]) -> list[str]:
     if not nodes:
         return ["", "", ""]
-    gigabytes = sum(cost.work_of(node).stored or 0 for node in nodes) / GB
-    return [_hours_or_operations(cost, nodes), f"{cost.core_hours(nodes):,.1f}", f"{gigabytes:,.1f}"]
+    gigabytes = sum(cost.work_of(n).stored or 0 for n in nodes) / GB
+    return [_hours_or_operations(cost, nodes), rounded(cost.core_hours(nodes)), rounded(gigabytes, 3)]
 
 
 def _show_papers(cost: Estimate) -> None:
@@ -169,7 +169,7 @@ def _show_papers(cost: Estimate) -> None:
 def _hours_or_operations(cost: Estimate, nodes: list[Node]) -> str:
     if cost.throughput:
         return cost.hours_in_words(nodes)
-    return f"{sum(cost.works[node.fingerprint].operations for node in nodes):.1e}"
+    return f"{sum(cost.works[n.fingerprint].operations for n in nodes):.1e}"
 
 
 def rehearse_selection(selection, *, as_json: bool) -> int:
@@ -212,7 +212,7 @@ def as_plain(rehearsal: Rehearsal) -> dict:
     largest = rehearsal.largest
     return {
         "hours": rehearsal.hours,
-        "not_in_hours": [node.fingerprint for node in rehearsal.uncounted],
+        "not_in_hours": [n.fingerprint for n in rehearsal.uncounted],
         "disk_bytes": rehearsal.disk_bytes,
         "disk_peak_bytes": rehearsal.fullest(),
         "disk_peak_bytes_without_vectors": rehearsal.fullest(discarded_stages(["vectors"])),

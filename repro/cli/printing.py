@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
 from repro.errors import one_line, visible
+from repro.machine.bounded_reading import short_names
 
 
 def emit_json(value) -> None:
@@ -56,7 +57,7 @@ def put(line: object) -> None:
 
 def say(sentence: object) -> None:
     """Print a sentence on standard error, wrapped for a terminal. A pager delays it."""
-    sentence = one_line(sentence)
+    sentence = short_names(one_line(sentence))
     if _is_for_eyes(sys.stderr):
         columns = shutil.get_terminal_size().columns
         sentence = textwrap.fill(sentence, columns, break_long_words=False, break_on_hyphens=False)
@@ -106,7 +107,7 @@ def table(
     from repro.writers.sheet import Column, Sheet
 
     columns = [Column(name, right=number in right) for number, name in enumerate(head)]
-    sheet = Sheet(columns, [[Text(cell) for cell in row] for row in rows], multiline)
+    sheet = Sheet(columns, [[Text(c) for c in row] for row in rows], multiline)
     show(Group(*([Text(visible(title), style="bold")] if title else []), sheet, Text()))
 
 

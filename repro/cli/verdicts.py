@@ -230,7 +230,7 @@ def notices(comparison: Comparison, cells: Cells, *, brief: bool = False) -> lis
 def problems(cells: "ComparedCells") -> tuple[list[str], int]:
     """Return sentences on failed and blocked cells, and the exit status."""
     sentences = notices(cells.comparison, list(cells))
-    found = [sentence for sentence in sentences if sentence.startswith(("failed", "blocked"))]
+    found = [s for s in sentences if s.startswith(("failed", "blocked"))]
     return found, status(cells.comparison, strict=False, outcome=cells.outcome)
 
 

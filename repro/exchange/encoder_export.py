@@ -105,7 +105,7 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
 
 def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder:
     """Return a cell's encoder. Raises UsageError if ``sources`` are of no or of several models."""
-    models = {source.model.fingerprint for source in sources}
+    models = {s.model.fingerprint for s in sources}
     if not models:
         raise UsageError(f"{cell_id} has no encoder")
     if len(models) > 1:

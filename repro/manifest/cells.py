@@ -286,7 +286,7 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...] = ()) -> list[Shown
         places += [(f"figure-{f.id}", f.exhibits) for f in source.manifest.figures]
         for owner, group in places:
             if not owners or owner in owners:
-                result += [ShownExhibit(source, owner, exhibit) for exhibit in group]
+                result += [ShownExhibit(source, owner, e) for e in group]
     return result
 
 

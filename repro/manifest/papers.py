@@ -219,7 +219,7 @@ def known_checkpoints() -> dict[str, Checkpoint]:
     packages = {package for source in papers().values() for package in source.manifest.readings_of}
     folders = [Path(load(f"{package}:__file__")).parent for package in sorted(packages)]
     checkpoints: dict[str, Checkpoint] = {}
-    for folder in [*folders, *(source.folder for source in papers().values())]:
+    for folder in [*folders, *(s.folder for s in papers().values())]:
         if (file := folder / "checkpoints.yaml").exists():
             checkpoints |= yaml_file.read(file, dict[str, Checkpoint])
     return checkpoints

@@ -337,7 +337,7 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
         yield f"is compared with {row.delta_from!r}, which is not another row of the table"
     if row.recipe and row.not_measurable:
         yield "has both a recipe and `not_measurable`. Keep one of the two."
-    if row.with_ and not any([row.recipe, *(column.recipe for column in table.columns)]):
+    if row.with_ and not any([row.recipe, *(c.recipe for c in table.columns)]):
         yield "has options, but no recipe for them. Add `recipe` or remove `with`."
     for column in sorted({*row.roles, *row.grades, *row.measures} - _ids(table.columns)):
         yield f"names column {column!r}, which the table does not have"

@@ -34,7 +34,7 @@ class RecipeGraphs:
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
+        return {n.fingerprint: n for n in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
         """Return the scoring settings for a measure as JSON."""
@@ -116,7 +116,7 @@ class CellReadings:
                     )
                     for run in call.runs
                 ]
-        return list({node.fingerprint: node for node in nodes}.values())
+        return list({n.fingerprint: n for n in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
         """Return reading -> rows that depend on it, or single cells of a row."""

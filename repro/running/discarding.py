@@ -81,7 +81,7 @@ class Consumers:
 
 def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
     """Order nodes with inputs first. Readers of a large artefact of ``stages`` follow it directly."""
-    by_input, fingerprints = readers(needed), {node.fingerprint for node in needed}
+    by_input, fingerprints = readers(needed), {n.fingerprint for n in needed}
     order: dict[str, Node] = {}
     queue: list[Node] = []
 
@@ -129,7 +129,7 @@ def levels(
             consumers.gone(node)
         return nodes
 
-    used_bytes, course = before - sum(sizes(node)[0] for node in discard_free()), []
+    used_bytes, course = before - sum(sizes(n)[0] for n in discard_free()), []
     for node in order:
         artefact_bytes, extra_bytes = sizes(node)
         peak = used_bytes + artefact_bytes + extra_bytes
@@ -262,7 +262,7 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
     for each in plans:
         each.look(store)
         read_fingerprints |= {parent.fingerprint for node in each.needed() for parent in node.parents()}
-        vectors |= {node.fingerprint: node for node in _stored_vectors(each)}
+        vectors |= {n.fingerprint: n for n in _stored_vectors(each)}
         read_fingerprints |= {end.fingerprint for end in each.ends}
     stored_ids = lineage.stored()
     for note in notes.planned_since(store.root, days=keep_days):
@@ -271,8 +271,8 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
 
 
 def _stored_vectors(plan: Plan) -> list[Node]:
-    stored_nodes = (node for node in plan.nodes if plan.states[node.fingerprint] == "stored")
-    return [node for node in stored_nodes if node.stage in DISCARDABLE["vectors"]]
+    stored_nodes = (n for n in plan.nodes if plan.states[n.fingerprint] == "stored")
+    return [n for n in stored_nodes if n.stage in DISCARDABLE["vectors"]]
 
 
 def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:

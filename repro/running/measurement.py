@@ -59,8 +59,8 @@ class Measurement:
     @cached_property
     def collections(self) -> tuple[str, ...]:
         qrels = [part.input("qrels") for part in self.parts if "qrels" in part.inputs]
-        nodes = qrels or [node for node in walk(self.parts) if node.stage == "corpus"]
-        return tuple(dict.fromkeys(node.params["dataset"] for node in nodes))
+        nodes = qrels or [n for n in walk(self.parts) if n.stage == "corpus"]
+        return tuple(dict.fromkeys(n.params["dataset"] for n in nodes))
 
     @property
     def fingerprint(self) -> str:

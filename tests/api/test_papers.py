@@ -33,5 +33,5 @@ def test_cells_are_named_by_row_and_column():
 def test_the_cells_of_a_paper_are_what_the_command_line_lists(capsys):
     paper = repro.paper("simlm")
     frame = paper.to_frame()
-    assert list(frame.index) == [cell.id for cell in paper.cells] and paper.title.startswith("SimLM")
+    assert list(frame.index) == [c.id for c in paper.cells] and paper.title.startswith("SimLM")
     assert capsys.readouterr() == ("", "")

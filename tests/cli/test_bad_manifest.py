@@ -84,8 +84,8 @@ BROKEN = {
 
 
 def test_the_toy_is_sound(repro, toy):
-    assert {node["state"] for node in repro(PLAN).json} == {"missing"}
-    assert [cell["id"] for cell in repro("show cells --format json").json] == [
+    assert {n["state"] for n in repro(PLAN).json} == {"missing"}
+    assert [c["id"] for c in repro("show cells --format json").json] == [
         "toy/1/bm25/dev",
         "toy/1/bm25/dl",
         "toy/1/other/dev",

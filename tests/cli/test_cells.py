@@ -11,11 +11,11 @@ from repro.manifest.papers import papers
 
 @pytest.mark.parametrize("name", sorted(papers()))
 def test_json_and_csv_hold_every_numeric_cell_of_a_paper(repro, name):
-    expected = [cell.as_json() for cell in numeric_cells(papers()[name])]
+    expected = [c.as_json() for c in numeric_cells(papers()[name])]
     assert repro("show cells", name, "--format", "json").json == expected
     rows = list(csv.DictReader(io.StringIO(repro("show cells", name, "--format", "csv").out)))
-    assert [row["id"] for row in rows] == [cell["id"] for cell in expected]
-    assert [row["printed"] for row in rows] == [cell["printed"] for cell in expected]
+    assert [row["id"] for row in rows] == [c["id"] for c in expected]
+    assert [row["printed"] for row in rows] == [c["printed"] for c in expected]
     assert all(None not in row for row in rows)
 
 
@@ -29,4 +29,4 @@ def test_people_see_a_line_a_cell(repro, toy):
 
 def test_several_papers_may_be_named(repro):
     two = repro("show cells costa simlm --format json").json
-    assert {cell["paper"] for cell in two} == {"costa", "simlm"}
+    assert {c["paper"] for c in two} == {"costa", "simlm"}

@@ -327,8 +327,9 @@ def test_equal_seeds_are_refused(repro):
     assert said.status == 2 and "seed 1 is given twice. Remove one" in said.err
 
 
-def test_a_fault_in_a_pipe_is_named_without_a_folder(repro, monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"q1 Q0 a\n")))
-    (tmp_path / "q").write_text("q1 0 a 1\n")
-    said = repro("compare", "-", "--qrels", tmp_path / "q", "--measure", "RR@10")
-    assert said.err.startswith("repro: stdin:1: 3 columns")
+def test_a_fault_in_a_pipe_is_named_without_a_folder(repro, own, monkeypatch, tmp_path):
+    (tmp_path / "q").write_text("1 0 a 1\n")
+    for words in ("-", "--qrels", tmp_path / "q", "--measure", "RR@10"), (own, "-", CELL, "--scale", "tiny"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"q1 Q0 a\n")))
+        said = repro("compare", *words)
+        assert said.status == 2 and "repro-" not in said.err and "stdin:1: 3 columns" in said.err

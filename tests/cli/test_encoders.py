@@ -146,7 +146,7 @@ def test_columns_whose_data_are_not_at_hand_are_left_out_of_an_encoder_s_row(enc
 def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, repro):
     done = repro("run toy --table 1 --row theirs --scale tiny --format json")
     assert done.status == 0, done.err
-    found = {(cell["verdict"], cell["why"]) for cell in done.json if cell["printed"] != "-"}
+    found = {(c["verdict"], c["why"]) for c in done.json if c["printed"] != "-"}
     assert found == {("not run", "a released checkpoint is measured at full scale only")}
 
 

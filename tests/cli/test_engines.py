@@ -41,7 +41,7 @@ def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
     line = "run costa --table 1 --row hardneg.bert --scale tiny --dry-run --format json"
     said = repro(line, "--max-gpu-hours", "0", "--gpu", "v100")
     assert said.status == 4 and said.err.startswith("about 0.00 of 0 GPU hours (v100, 15% to 27%")
-    states = {node["stage"]: node["state"] for node in said.json}
+    states = {n["stage"]: n["state"] for n in said.json}
     assert states["pretrain"] == states["evaluate"] == "blocked" and states["corpus"] == "missing"
     causes = {o["cause"] for node in said.json for o in node["blocked"]}
     assert causes == {"the budget of 0 GPU hours is spent"}
@@ -51,7 +51,7 @@ def test_a_plan_for_a_cluster_names_no_component_of_this_machine(repro, monkeypa
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
     assert repro(f"run {LINE} --dry-run").status == 4
     said = repro(f"run {LINE} --dry-run --engine snakemake --format json")
-    assert said.status == 0 and not any(node["blocked"] for node in said.json)
+    assert said.status == 0 and not any(n["blocked"] for n in said.json)
 
 
 def test_jobs_are_written_for_a_dry_run_by_snakemake(repro, folders, tmp_path):
@@ -107,5 +107,10 @@ def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro, monkey
     assert 0 < float(electra[-1]) == pytest.approx(2.5 * float(electra[4]), rel=0.05)
     assert "\nsimlm/1  " in priced.out and " at $2.50 per GPU hour\ncheapest cells " in priced.err
     assert f"simlm/1/electra/dev.rr10 ${electra[-1]}\n" in priced.err
+    row = "plan retromae --table 1 --row bert --gpu h100 --price 2.50"
+    assert "need a GPU: retromae/1/bert/nfcorpus $2.7\n" in repro(row).err
+    monkeypatch.setattr("repro.running.cost.shapes._dataset_queries", lambda nodes: None)
+    part = repro(row)
+    assert "0.47+ " in part.out and " 1.2+\n" in part.out and "need a GPU: none\n" in part.err
     without = repro("plan simlm --table 1").err
     assert "measure this machine (`repro doctor calibrate`) or name a GPU with --gpu" in without

@@ -107,7 +107,7 @@ def test_every_view_is_called():
 def test_a_verb_works_or_names_the_extra_that_it_needs(extras, done, outcomes):
     made = outcomes(extras, [*done, *NOT_DONE])
     assert {status for status, _, _ in made.values()} <= {0, 2, 4}, made
-    assert {command: made[command] for command in done if made[command][0]} == {}
+    assert {c: made[c] for c in done if made[c][0]} == {}
     for status, out, err in made.values():
         assert "Traceback" not in err
         assert status != 4 or "repro-bench[" in out + err or "run `repro data fetch" in err, err

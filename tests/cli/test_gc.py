@@ -148,13 +148,13 @@ def test_what_lies_behind_a_record_stays_whatever_the_plan_would_ask_for_now(rep
 
 def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
     store, (absent, unknown) = Store(folders / "store"), _two_collections()
-    ends = [Node("lucene_index", {"multifield": False}, {"corpus": node}) for node in (absent, unknown)]
+    ends = [Node("lucene_index", {"multifield": False}, {"corpus": n}) for n in (absent, unknown)]
     for node in (absent, unknown, *ends):
         store.build(node, lambda out: None)
     said = repro("store gc costa --scale full --yes --keep-days 0")
     assert "2 artefacts stay because their sources are absent\n" in said.err
-    assert [store.state(node) for node in (absent, ends[0])] == ["stored"] * 2
-    assert [store.state(node) for node in (unknown, ends[1])] == ["missing"] * 2
+    assert [store.state(n) for n in (absent, ends[0])] == ["stored"] * 2
+    assert [store.state(n) for n in (unknown, ends[1])] == ["missing"] * 2
 
 
 @pytest.mark.parametrize("suffix", [".partial", ".partial.gone"])
@@ -174,7 +174,7 @@ def _two_collections():
     """One that a manifest names, known by its bytes as it is with the data at hand; one that none names."""
     cells = select(("costa",), tables=("1",), rows=("bm25",), cells=())
     nodes = plan(cells, scale=scale("full"), machine=Machine()).nodes
-    named = next(node for node in nodes if node.stage == "corpus")
+    named = next(n for n in nodes if n.stage == "corpus")
     return [Node("corpus", {**named.params, "identity": "bytes", **more}) for more in ({}, {"dataset": "x"})]
 
 
@@ -198,4 +198,4 @@ def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro,
 
 def _judged(repro, line: str) -> list[dict]:
     cells = repro(f"compare {line} --format json").json
-    return [{k: v for k, v in cell.items() if k not in ("other_code", "unknown_code")} for cell in cells]
+    return [{k: v for k, v in c.items() if k not in ("other_code", "unknown_code")} for c in cells]

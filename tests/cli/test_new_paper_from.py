@@ -40,15 +40,15 @@ def test_the_draft_is_at_hand_and_says_what_it_knows_and_what_it_asks(repro, dra
     shown = repro("show quill --table 1")
     assert shown.status == 0 and "38.9†" in shown.out
     cells = repro("show cells quill --format json").json
-    tables = [cell["printed"] for cell in cells if cell["table"] == "1" and cell["row"] == "dense.quill-ours"]
+    tables = [c["printed"] for c in cells if c["table"] == "1" and c["row"] == "dense.quill-ours"]
     assert tables == ["**38.9†**", "**87.1**", "**98.5**", "71.4", "69.0"]
 
 
 def test_rows_whose_recipe_is_known_are_planned_at_tiny(repro, drafted):
     planned = repro("plan quill --table 1 --scale tiny --format json")
     assert planned.status == 0
-    assert {node["stage"] for node in planned.json} >= {"bm25", "evaluate"}
-    evaluated = [node for node in planned.json if node["stage"] == "evaluate"]
+    assert {n["stage"] for n in planned.json} >= {"bm25", "evaluate"}
+    evaluated = [n for n in planned.json if n["stage"] == "evaluate"]
     assert len(evaluated) == 3
     told = repro("plan quill --table 1 --scale tiny --row nib --row bm25").err
     assert "no dataset and measure (add both to its column) (4)" in told
@@ -60,7 +60,7 @@ def test_rows_whose_recipe_is_known_are_planned_at_tiny(repro, drafted):
     scaffold.papers.cache_clear()
     row = ("--table", "1", "--row", "quill-ours")
     planned = repro("plan quill", *row, "--scale", "tiny", "--format", "json")
-    assert planned.status == 0 and "pretrain" in {node["stage"] for node in planned.json}, planned.err
+    assert planned.status == 0 and "pretrain" in {n["stage"] for n in planned.json}, planned.err
 
 
 def test_nothing_but_numbers_labels_and_marks_is_copied(drafted):
@@ -74,10 +74,10 @@ def test_every_number_of_the_source_is_a_cell_and_no_other(drafted):
     from repro.manifest.cells import cells_of
     from repro.manifest.papers import paper
 
-    numbers = [str(cell.number) for cell in cells_of(paper("quill")) if cell.is_numeric]
+    numbers = [str(c.number) for c in cells_of(paper("quill")) if c.is_numeric]
     source = QUILL.read_text().partition("Settings.")[0]
-    assert len(numbers) == 53 and all(number in source for number in numbers)
-    bold = [cell.text for cell in cells_of(paper("quill")) if parse(cell.text).bold]
+    assert len(numbers) == 53 and all(n in source for n in numbers)
+    bold = [c.text for c in cells_of(paper("quill")) if parse(c.text).bold]
     assert len(bold) == source.count(r"\best{") + source.count(r"\textbf{") - 1
 
 

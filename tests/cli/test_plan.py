@@ -13,7 +13,7 @@ STAGES = ["corpus", "lucene_index", "queries", "bm25", "qrels", "evaluate"]
 def test_nodes_come_inputs_first_with_state_and_fingerprint(repro):
     said = repro(f"plan {LINE} --format json")
     assert said.status == 0 and said.err == ""
-    assert [node["stage"] for node in said.json] == STAGES
+    assert [n["stage"] for n in said.json] == STAGES
     for node in said.json:
         assert node["state"] == "missing" and node["needed"] and node["blocked"] == []
         assert len(node["fingerprint"]) == 64 and node["what"].endswith(f"({node['fingerprint'][:12]})")
@@ -61,8 +61,8 @@ def test_what_is_stored_is_not_needed(repro, measured):
 def test_what_is_missing_blocks_with_its_remedy_and_status_4(repro):
     said = repro(f"plan {CELL} --format json")
     assert said.status == 4
-    states = {node["stage"]: node for node in said.json}
-    assert {node["state"] for node in said.json} == {"blocked"}
+    states = {n["stage"]: n for n in said.json}
+    assert {n["state"] for n in said.json} == {"blocked"}
     [corpus] = states["corpus"]["blocked"]
     assert corpus["cause"].startswith("the documents of msmarco-passage are not ")
     assert "repro data fetch msmarco-passage" in corpus["remedy"]
@@ -78,7 +78,7 @@ def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, fold
     said = repro("plan", line, "--remember")
     assert (said.status, said.out, said.err) == (0, "", "")
     noted = {path.stem for path in (folders / "store/nodes").glob("*.json")}
-    assert noted == {node["fingerprint"] for node in planned.json}
+    assert noted == {n["fingerprint"] for n in planned.json}
 
 
 def test_what_was_measured_is_counted_without_its_store(repro, measured):
@@ -158,6 +158,6 @@ def test_programs_read_what_a_node_takes(repro):
     for node in repro(f"plan {LINE} --format json").json:
         assert {"hours", "core_seconds", "bytes", "bytes_beside"} <= node.keys() and node["hours"] is None
     known = repro(f"plan {LINE} --gpu h100 --format json").json
-    assert all(node["hours"] == 0 for node in known)
-    [index] = [node for node in known if node["stage"] == "lucene_index"]
+    assert all(n["hours"] == 0 for n in known)
+    [index] = [n for n in known if n["stage"] == "lucene_index"]
     assert index["bytes"] > 0 and index["bytes_beside"] > 0 and index["core_seconds"] > 0

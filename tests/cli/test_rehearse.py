@@ -117,18 +117,18 @@ def test_every_stage_is_tried_and_the_whole_is_extrapolated(repro, papers_data, 
     told = said.json
     assert told["not_rehearsed"] == []
     assert len(told["nodes"]) == 17
-    counts = {node["stage"]: node["share"] for node in told["nodes"] if node["share"]}
+    counts = {n["stage"]: n["share"] for n in told["nodes"] if n["share"]}
     assert counts["corpus"] == {"of": "documents", "done": 20, "whole": 8_841_823}
     assert counts["official_negatives"] == {"of": "triples", "done": 100, "whole": 397_768_673}
     assert counts["mine"] == {"of": "queries", "done": 6, "whole": 502_939}
     # 2 steps of 6 queries, and 3 epochs of 502,939 in batches of 8
     assert counts["finetune"]["done"] == 12 and counts["finetune"]["whole"] == 188_604 * 8
-    assert all(node["seconds"] >= 0 and node["peak_bytes"] > 0 for node in told["nodes"])
-    assert told["disk_bytes"] > sum(node["disk_bytes"] for node in told["nodes"])
+    assert all(n["seconds"] >= 0 and n["peak_bytes"] > 0 for n in told["nodes"])
+    assert told["disk_bytes"] > sum(n["disk_bytes"] for n in told["nodes"])
     assert told["disk_peak_bytes"] >= told["disk_peak_bytes_without_vectors"] > 0
     lines = repro("run --rehearse toy --table 1", *scale)
     assert "17 stages took " in lines.err
-    uncounted = {node["fingerprint"] for node in told["nodes"] if node["whole_hours"] is None}
+    uncounted = {n["fingerprint"] for n in told["nodes"] if n["whole_hours"] is None}
     assert set(told["not_in_hours"]) == uncounted and uncounted
     whole = f"Extrapolated: {told['hours']:,.1f} hours one stage after another"
     assert "all of it" not in lines.err and whole.split("extrapolated")[0] in lines.err
@@ -143,11 +143,11 @@ def test_plans_of_full_take_hours_from_what_was_measured(repro, papers_data, in_
     known = rehearsals(Store(papers_data / "store"))
     assert known
     planned = repro("plan toy --all --format json").json
-    measured = [node for node in planned if node["hours_rehearsed"]]
-    assert {"backbone", "finetune"} <= {node["stage"] for node in measured}
-    assert all(node["hours"] is not None for node in measured)
+    measured = [n for n in planned if n["hours_rehearsed"]]
+    assert {"backbone", "finetune"} <= {n["stage"] for n in measured}
+    assert all(n["hours"] is not None for n in measured)
     assert "measured in rehearsal on this machine: " in repro("plan toy --all").err
-    assert not any(node["hours_rehearsed"] for node in repro("plan toy --all --gpu h100 --format json").json)
+    assert not any(n["hours_rehearsed"] for n in repro("plan toy --all --gpu h100 --format json").json)
 
 
 def test_a_record_holds_the_name_of_a_users_scale_and_what_tells_it_from_another(repro, papers_data):
@@ -161,7 +161,7 @@ def test_a_record_holds_the_name_of_a_users_scale_and_what_tells_it_from_another
     *_, other = (papers_data / "results/records/first-rows/toy.jsonl").read_text().splitlines()
     assert json.loads(other)["scale_facts"] != record["scale_facts"]
     compared = repro("compare toy --all --scale", file, "--format", "json").json
-    assert [cell["verdict"] for cell in compared] == ["scaled"]
+    assert [c["verdict"] for c in compared] == ["scaled"]
 
 
 def test_what_is_missing_is_named_and_holds_back_only_what_needs_it(repro, papers_data, in_this_process):

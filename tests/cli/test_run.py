@@ -29,7 +29,7 @@ def test_a_run_says_how_many_of_its_numbers_are_as_on_record(repro, committed):
         assert said.status == 0 and " 1 of 1 equal the record. Scores at" in said.err
         assert "record" not in said.out
     said = repro(f"{RUN} --format json")
-    assert "1 of 1 equal the record." in said.err and [cell["id"] for cell in said.json] == [CELL]
+    assert "1 of 1 equal the record." in said.err and [c["id"] for c in said.json] == [CELL]
 
 
 def test_one_that_is_not_is_named_with_the_likely_cause_and_fails_where_that_is_asked_for(repro, committed):

@@ -112,7 +112,7 @@ def test_a_run_records_the_other_cells_and_names_the_contents(repro, measured):
     cells = f"{CELL} costa/1/sparse.bm25/dl19.ndcg10"
     said = repro(f"run {cells} {SCALE} --format json")
     assert said.status == 3
-    assert [cell["verdict"] for cell in said.json] == ["failed", "scaled"]
+    assert [c["verdict"] for c in said.json] == ["failed", "scaled"]
     assert f"evaluate/{folder.name[:12]} is damaged: scores.json: a score by RR@10 is nan" in said.out
     assert repro(f"run {cells} {SCALE} --rebuild damaged").status == 0
 

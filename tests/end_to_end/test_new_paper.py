@@ -83,7 +83,7 @@ def measured(scaffolded, table, tmp_path_factory):
 
     row = ("fifth", "--table", "1", "--row", "fifth", "--scale", SCALE)
     run = ("run", *row, "--engine", "inline", "--format", "json")
-    call.cells = {cell["id"]: cell["measured"] for cell in call(*run)}
+    call.cells = {c["id"]: c["measured"] for c in call(*run)}
     yield call
     child.stdin.close()
     assert child.wait() == 0

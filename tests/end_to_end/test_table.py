@@ -34,7 +34,7 @@ TRAINED = ("bm25neg.bert", "bm25neg.costa", "hardneg.bert", "hardneg.costa")
 def reciprocal_ranks(table):
     store = Store(table.store)
     cells = select(("costa",), tables=("1",), rows=("sparse.bm25", *TRAINED, *REFERENCES), cells=())
-    dev = [cell for cell in cells if cell.column.id == "dev.rr10"]
+    dev = [c for c in cells if c.column.id == "dev.rr10"]
     planned = plan(dev, scale=scale("tiny"), machine=Machine())
     nodes = {m.cell.row.id: m.parts[0] for m in planned.measurements}
     return {name: read_json(store.path(n) / "scores.json")["measures"]["RR@10"] for name, n in nodes.items()}
@@ -75,8 +75,8 @@ def test_compare_says_the_same_without_running_anything(table, told):
 def test_records_alone_are_enough_to_judge_but_not_to_test_rows(table, told, tmp_path):
     places = {"store": tmp_path / "empty", "results": table.results}
     judged = told("compare", *table.selection, "--format", "json", **places).json
-    assert judged == [{**cell, "tests": []} for cell in table.cells]
-    assert any(cell["tests"] for cell in table.cells)
+    assert judged == [{**c, "tests": []} for c in table.cells]
+    assert any(c["tests"] for c in table.cells)
     assert "no tests between rows: fewer than two " in told("compare", *table.selection, **places).err
 
 

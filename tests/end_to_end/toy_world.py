@@ -206,7 +206,7 @@ class ToyWorld:
         cells = {}
         for some in range(len(seeds or (None,))):
             for chosen in itertools.combinations(seeds or (None,), some + 1):
-                values = {column: self._means(column, readings, chosen) for column in COLUMNS}
+                values = {c: self._means(c, readings, chosen) for c in COLUMNS}
                 values["mean"] = _averages([values["rr"], values["recall"]])
                 for column, of_column in values.items():
                     cells[column, chosen] = {value * self.factor(column) for value in of_column}
@@ -273,7 +273,7 @@ class ToyWorld:
             nodes = prepare(plan(cells, **how).ends, workspace.store)
         except StoreError:
             return []
-        return [node.fingerprint for node in nodes]
+        return [n.fingerprint for n in nodes]
 
 
 def _averages(values: list[set[float]]) -> set[float]:

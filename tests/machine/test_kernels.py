@@ -114,7 +114,7 @@ print(*(float(p.grad.double().sum()).hex() for p in model.parameters()))
 
 @needs_avx2
 def test_the_gradients_of_a_large_model_are_the_same_bits_on_any_number_of_threads(new_process):
-    one, three = (new_process(SUM_OF_A_LARGE_MODEL, OMP_NUM_THREADS=number) for number in "13")
+    one, three = (new_process(SUM_OF_A_LARGE_MODEL, OMP_NUM_THREADS=n) for n in "13")
     assert one == three
 
 

@@ -55,5 +55,5 @@ def test_options_that_the_released_code_does_not_have_are_not_called_equal():
 def test_every_training_of_a_paper_is_compared_or_says_why_not(name):
     known, cells = CellReadings(), {c.row.id: c for c in numeric_cells(papers()[name])}.values()
     nodes = {node.fingerprint: node for c in cells for node in known.nodes(c)}
-    silent = [str(node) for node in nodes.values() if why_unequal(node).startswith("not ")]
+    silent = [str(n) for n in nodes.values() if why_unequal(n).startswith("not ")]
     assert silent == []

@@ -43,7 +43,7 @@ def test_a_row_measured_with_its_authors_model_is_encoded_once_and_nothing_is_tr
 @pytest.mark.parametrize("identifier, choice", [release[:2] for release in RELEASES])
 def test_below_full_scale_what_is_trained_here_stands_in_for_it(identifier, choice):
     made = planned(identifier, "tiny", choice)
-    assert not made.machine.obstacles and "finetune" in {node.stage for node in made.nodes}
+    assert not made.machine.obstacles and "finetune" in {n.stage for n in made.nodes}
 
 
 def test_a_released_re_ranker_keeps_the_head_that_scores():

@@ -195,7 +195,7 @@ def in_tags(text: str) -> str:
 
 def lines_of_costa(table: dict) -> str:
     """Return a table as the first text has it, from its heads on: tabs between cells, tags around bold."""
-    heads = [column["head"] for column in table["columns"]]
+    heads = [c["head"] for c in table["columns"]]
     if table.get("transposed"):
         columns = zip(*(row["cells"] for row in table["rows"]), strict=True)
         shown = [["", *(row["label"] for row in table["rows"])]]
@@ -231,7 +231,7 @@ def test_cpdaes_text_has_these_labels_heads_marks_and_bold_numbers():
         own = [(r["label"], list(map(shape, r["cells"]))) for r in table["rows"]]
         first = there.index(own[0])
         assert there[first : first + len(own)] == own, table["id"]
-        datasets, measures = zip(*(column["head"] for column in table["columns"]), strict=True)
+        datasets, measures = zip(*(c["head"] for c in table["columns"]), strict=True)
         assert fields[first - 2][1:] == list(dict.fromkeys(datasets)), table["id"]
         assert fields[first - 1] == list(measures), table["id"]
 
@@ -244,7 +244,7 @@ def test_cotmaes_text_has_these_labels_and_marks_before_the_numbers_and_heads_ab
         rows = [
             [" ".join(filter(None, (row["label"], row.get("marks")))), *row["cells"]] for row in table["rows"]
         ]
-        heads = [column["head"][-1] for column in table["columns"]]
+        heads = [c["head"][-1] for c in table["columns"]]
         if table.get("transposed"):
             rows, heads = [list(line) for line in zip(["Dataset", *heads], *rows, strict=True)], None
         groups = {group["id"]: group["label"] for group in table.get("groups", ())}

@@ -108,7 +108,7 @@ def _tree(claim):
 
 
 def _calls(claim):
-    return [(node.func.id, node) for node in ast.walk(_tree(claim)) if isinstance(node, ast.Call)]
+    return [(n.func.id, n) for n in ast.walk(_tree(claim)) if isinstance(n, ast.Call)]
 
 
 def _strings(node, into_calls=True):
@@ -184,7 +184,7 @@ def test_about_lists_the_tables_whose_cells_are_used(name):
 @pytest.mark.parametrize("name", EVERY)
 def test_a_word_of_degree_is_held_against_a_number_and_not_against_an_order_alone(name):
     for claim in filter(lambda claim: DEGREE.search(claim.says), _judged(name)):
-        bounds = [node for node in ast.walk(_tree(claim)) if isinstance(node, ast.Compare)]
+        bounds = [n for n in ast.walk(_tree(claim)) if isinstance(n, ast.Compare)]
         assert bounds or {"about", "rounds"} & {f for f, _ in _calls(claim)}, claim.id
 
 

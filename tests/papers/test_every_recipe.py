@@ -30,7 +30,7 @@ def rows(name: str) -> dict[str, object]:
             found.setdefault(
                 (recipe_path(cell), repr(cell.options), collection, "dev" in cell.column.dataset), cell
             )
-    return {cell.id: cell for cell in found.values()} | {shown.id: shown for shown in exhibits((name,), ())}
+    return {c.id: c for c in found.values()} | {shown.id: shown for shown in exhibits((name,), ())}
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -229,7 +229,7 @@ def test_recipes_give_their_objectives_names_versions_and_options_of_their_class
     trainings = {}
     for row in rows(name):
         made, _ = called(name, row)
-        trainings |= {node.fingerprint: node for node in walk(runs(made)) if node.stage in TRAININGS}
+        trainings |= {n.fingerprint: n for n in walk(runs(made)) if n.stage in TRAININGS}
     for node in trainings.values():
         check_options(node)
         objective_class(node.stage, node.params)

@@ -47,7 +47,7 @@ def test_one_changed_digit_gives_other_digests(paper, old, new):
 
 
 def _rows_with(table, number):
-    return [row for row in table["rows"] if any(number in cell for cell in row.get("cells", ()))]
+    return [row for row in table["rows"] if any(number in c for c in row.get("cells", ()))]
 
 
 @pytest.mark.parametrize(("paper", "name"), EVERY)

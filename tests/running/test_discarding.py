@@ -153,7 +153,7 @@ def test_what_is_being_read_by_a_stage_alone_stays(world):
     store.remember(walk([other]))
 
     def meanwhile(out):
-        assert [underway.remove_unless_needed(store, node) for node in (second, first)] == [True, False]
+        assert [underway.remove_unless_needed(store, n) for n in (second, first)] == [True, False]
 
     store.build(other, meanwhile)
     assert underway.remove_unless_needed(store, first)

@@ -31,8 +31,8 @@ def test_the_obstacles_of_a_node_are_looked_for_once_in_each_node_below_it():
 def test_equal_nodes_of_a_plan_are_one_object():
     cells = select(("costa",), tables=("1",), rows=("costa", "bert"), cells=())
     made = plan(cells, scale=scale("full"), machine=Machine())
-    objects = {id(node): node for node in _below(made.ends)}
-    assert len(objects) == len({node.fingerprint for node in objects.values()}) == len(walk(made.ends)) > 20
+    objects = {id(n): n for n in _below(made.ends)}
+    assert len(objects) == len({n.fingerprint for n in objects.values()}) == len(walk(made.ends)) > 20
 
 
 def _below(nodes):
@@ -93,7 +93,7 @@ def test_a_plan_at_full_stays_the_same_where_readings_of_its_cells_are_asked_for
 def test_a_recipe_that_an_inner_one_found_a_file_missing_for_is_not_taken_for_one_with_the_original(cells):
     machine = Machine()
     plan(cells, scale=scale("tiny"), machine=machine)
-    made = [answer[1] for answer in machine.calls.values() if isinstance(answer, tuple)]
+    made = [a[1] for a in machine.calls.values() if isinstance(a, tuple)]
     substituted = [choices for choices in made if choices.substitutes]
     assert substituted, "papers_own tells the cell's choices of what it substitutes"
 

@@ -213,7 +213,7 @@ def test_nothing_goes_while_another_run_is_to_read_some_of_it(chain):
             discard([index, run], store)
         assert store.state(run) == "stored"
     discard([index, run], store)
-    assert {store.state(node) for node in (index, run)} == {"missing"}
+    assert {store.state(n) for n in (index, run)} == {"missing"}
 
 
 def test_nothing_goes_that_cannot_be_made_again_here(chain):

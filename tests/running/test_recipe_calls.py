@@ -12,7 +12,7 @@ from repro.running.scale import scale, with_scale_of
 def curve():
     source = paper("head_to_head")
     recipe = "papers.head_to_head.curves:from_scratch"
-    return next(cell for cell in cells_of(source, figure_tables(source)) if cell.recipe == recipe)
+    return next(c for c in cells_of(source, figure_tables(source)) if c.recipe == recipe)
 
 
 @pytest.mark.parametrize("name", ["tiny", "small", "full"])
@@ -30,6 +30,6 @@ def test_a_recipe_of_one_scale_is_measured_there_and_at_what_is_like_it(curve, t
 
 
 def test_a_recipe_that_names_no_scale_is_measured_at_all_but_those_for_what_is_named():
-    cell = next(cell for cell in cells_of(paper("simlm")) if cell.recipe)
+    cell = next(c for c in cells_of(paper("simlm")) if c.recipe)
     assert {not_at(cell, scale(name)) for name in ("tiny", "small-cpu", "full")} == {""}
     assert not_at(cell, scale("curves")) == "scale curves measures only cells with a recipe for this scale"

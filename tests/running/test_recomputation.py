@@ -81,7 +81,7 @@ def test_records_are_enough_where_there_are_no_notes_as_far_as_inputs_are_stored
     shutil.rmtree(store.root / "nodes")
     assert draw(store, size=9, seed=0).nodes == []
     store.remember(nodes["passages"].parents())
-    assert {node.stage for node in draw(store, size=9, seed=0).nodes} == {"search", "mine", "evaluate"}
+    assert {n.stage for n in draw(store, size=9, seed=0).nodes} == {"search", "mine", "evaluate"}
 
 
 def test_an_artefact_of_an_earlier_version_is_left_out(made, monkeypatch):

@@ -52,7 +52,7 @@ def test_in_brief_a_row_has_one_line(tmp_path, capsys):
 
 def test_a_training_tells_its_steps_as_they_are_known(tmp_path):
     nodes = _planned(("hardneg.costa",), columns=1).nodes
-    told = [describe(node) for node in nodes if "max_steps" in node.params]
+    told = [describe(n) for n in nodes if "max_steps" in n.params]
     assert any("pretrain neighbours on tiny/text, 150 steps (" in line for line in told)
     assert any(
         re.search(r"finetune contrastive on tiny/passage/train, at most \d+ steps \(", t) for t in told
@@ -63,7 +63,7 @@ def test_a_training_tells_its_steps_as_they_are_known(tmp_path):
 
 def test_what_cannot_run_is_not_counted(tmp_path, capsys):
     whole = _planned(("bm25",))
-    index = next(node for node in whole.nodes if node.stage == "lucene_index")
+    index = next(n for n in whole.nodes if n.stage == "lucene_index")
     whole.machine.obstacles[index.fingerprint] = Obstacle("no Java", "install it")
     lines, outcome = _lines(whole, tmp_path, capsys)
     assert [line.partition(", ")[2] for line in lines[1::2]] == ["1 of 3 done", "2 of 3 done", "3 of 3 done"]

@@ -224,7 +224,7 @@ def test_a_record_names_the_rows_of_every_piece_behind_it(make):
     }
     bare = measured_record(m, "tiny", store)
     assert bare.rows == rows
-    [corpus] = [node for node in made.nodes if node.stage == "corpus"]
+    [corpus] = [n for n in made.nodes if n.stage == "corpus"]
     store.discard(corpus)
     less = measured_record(m, "tiny", store)
     assert less.rows == rows | {"tiny/passage documents": ""}

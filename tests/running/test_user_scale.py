@@ -97,8 +97,8 @@ def test_judgements_and_negatives_name_the_first_rows_of_the_collection_that_is_
 def test_no_source_of_another_scale_has_a_limit_in_its_fingerprint():
     official = Node("official_negatives", TRIPLES, {"qrels": QRELS})
     assert scale("full").rewriter()(official).fingerprint == official.fingerprint
-    tiny = [node for node in walk([scale("tiny").rewriter()(official)]) if node.stage == "qrels"]
-    assert not any("first" in node.params or "queries" in node.inputs for node in tiny)
+    tiny = [n for n in walk([scale("tiny").rewriter()(official)]) if n.stage == "qrels"]
+    assert not any("first" in n.params or "queries" in n.inputs for n in tiny)
 
 
 @pytest.mark.parametrize(("gpus", "precision"), [(None, "fp32"), (["NVIDIA H100"], "fp16")])

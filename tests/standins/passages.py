@@ -27,7 +27,7 @@ def make(home: Path, data: Path, sizes: Sizes) -> None:
     )
     _archives(folder, passages, train, dev, text)
     _training(folder, train[: sizes.queries], sizes, text)
-    numbers = [str(number) for number in range(len(passages))]
+    numbers = [str(n) for n in range(len(passages))]
     deep_learning(folder, text, passages, numbers, {"2020": "queries.tsv.gz", "2019": "queries.tsv"}, JUDGED)
     plain(folder / "irds_version.txt", ["v2"])  # as ir_datasets marks texts whose encoding it has mended
     _rocketqa(data.parent / "rocketqa", passages, text)
@@ -35,7 +35,7 @@ def make(home: Path, data: Path, sizes: Sizes) -> None:
 
 def queries(text: Text, texts: Sequence[str], count: int, first: int) -> Queries:
     """Queries about some of ``texts``, with ids that leave gaps as the real ones do."""
-    return [(str(first + 3 * number), text.query(text.draw.choice(texts))) for number in range(count)]
+    return [(str(first + 3 * n), text.query(text.draw.choice(texts))) for n in range(count)]
 
 
 def deep_learning(folder, text: Text, texts, ids, names: dict[str, str], judged: dict[str, int]) -> None:
@@ -85,7 +85,7 @@ def _training(folder: Path, train: Queries, sizes: Sizes, text: Text) -> None:
     packed(folder / "train/qidpidtriples.train.full.2.tsv.gz", rows(triples))
 
     def items(chosen: Sequence[int], lowest: float, highest: float) -> list[dict]:
-        return [{"pid": str(number), "ce-score": draw.uniform(lowest, highest)} for number in chosen]
+        return [{"pid": str(n), "ce-score": draw.uniform(lowest, highest)} for n in chosen]
 
     listed = (
         {

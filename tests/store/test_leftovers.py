@@ -38,12 +38,12 @@ def age(store, days):
 
 
 def found(store, *needed, keep_days=14):
-    items = leftovers(store, {node.fingerprint for node in needed}, keep_days=keep_days)
+    items = leftovers(store, {n.fingerprint for n in needed}, keep_days=keep_days)
     return {(item.kind, item.stage, item.fingerprint) for item in items}
 
 
 def collect(store, *needed, keep_days=14):
-    items = leftovers(store, {node.fingerprint for node in needed}, keep_days=keep_days)
+    items = leftovers(store, {n.fingerprint for n in needed}, keep_days=keep_days)
     return [item for item in items if remove_leftover(store, item)]
 
 

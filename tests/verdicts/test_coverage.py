@@ -104,7 +104,7 @@ def test_scales_are_counted_in_one_order_in_every_process():
     scales = ("full", "small", "tiny", *"abcdef")
     cells = [CoverageItem(name, "toy", "table 1", "recipe", scales) for name in "xy"]
     tally = Tally("toy", "table 1", cells).as_json()
-    assert list(tally["measured"].items()) == [(scale, 2) for scale in scales]
+    assert list(tally["measured"].items()) == [(s, 2) for s in scales]
 
 
 def _said(results, *arguments):

@@ -167,7 +167,7 @@ def _missing_requirements(places):
         row = {"tables": parts[:1], "rows": parts[1:]} if len(parts) == 2 else {}
         selection = select(name if row else place.strip("/"), **row, workspace=workspace)
         cells |= {c.id: c for c in selection.cells}
-        exhibits |= {exhibit.id: exhibit for exhibit in selection.exhibits}
+        exhibits |= {e.id: e for e in selection.exhibits}
     plan = Selection(list(cells.values()), list(exhibits.values()), workspace=workspace).plan()
     plan.look(workspace.store)
     return plan.lacking

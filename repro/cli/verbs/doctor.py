@@ -67,7 +67,7 @@ def _full_scale(workspace):
     parts = [o.short for o in obstacles.of_machine]
     if obstacles.fetch:
         parts.append(amount(obstacles.fetch))
-    if names := sorted(sentence.partition(": ")[0] for sentence in obstacles.otherwise):
+    if names := sorted(s.partition(": ")[0] for s in obstacles.otherwise):
         parts.append(f"{len(names)} manual downloads ({', '.join(names)})")
     if not parts:
         return Component("full scale", "ok", "lacks nothing here")
@@ -113,7 +113,7 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
     cell_names = names or _cheapest_cells(workspace)
     selection = select(*cell_names, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
     cells = measure(selection, progress=progress.TerminalProgress())
-    stages = Counter(node.stage for node in cells.outcome.run) if cells.outcome else Counter()
+    stages = Counter(n.stage for n in cells.outcome.run) if cells.outcome else Counter()
     row_names = dict.fromkeys(c.cell.row_path for c in cells if c.measured is not None)
     lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in stages.items())}"]
     problems, status = verdicts.problems(cells)

@@ -110,7 +110,7 @@ def _summary(workspace, cells, name: str = "full") -> str:
     from repro.verdicts.coverage import coverage
     from repro.writers.markdown import summary
 
-    plan, papers = _plan(workspace, cells, name), dict.fromkeys(cell.paper for cell in cells)
+    plan, papers = _plan(workspace, cells, name), dict.fromkeys(c.paper for c in cells)
     covered = [item for source in papers for item in coverage(source, workspace.results)]
     comparison = judged_cells(plan, workspace.results, workspace.store)
     printing.say_each(comparison.faults)
@@ -140,7 +140,7 @@ def _scales(workspace, cells) -> list[str]:
 
 
 def _is_measured(workspace, cells, scale: str) -> bool:
-    results, papers = workspace.results, {cell.paper.name for cell in cells}
+    results, papers = workspace.results, {c.paper.name for c in cells}
     if any(results.path(scale, paper).is_file() for paper in papers):
         return True
     # equal results are not recorded again

@@ -90,7 +90,7 @@ def _show_table(source, table) -> None:
 def _show_study(name: str, table) -> None:
     show(f"{name} table {table.id}: {table.about}")
     show(f"rows: {'; '.join(row.label for row in table.rows)}")
-    show(f"columns: {'; '.join(column.label for column in table.columns)}")
+    show(f"columns: {'; '.join(c.label for c in table.columns)}")
     print(f"results: `repro compare {name} --table {table.id} --scale SCALE`")
 
 
@@ -139,7 +139,7 @@ def _entries(source: published.PublishedPaper) -> Iterator[tuple]:
 def cells(names, form):
     """List every numeric result cell of the papers, one per line."""
     cells = [cell for name in names or papers() for cell in published.paper(name).cells]
-    rows = [cell.as_json() for cell in cells]
+    rows = [c.as_json() for c in cells]
     if form != "terminal":
         return (emit_json if form == "json" else emit_csv)(rows)
     head = ["cell", "published", "dataset", "measure", "role", "recipe"]
@@ -212,7 +212,7 @@ def _print_table(title, rows, scales) -> None:
     for tally in rows:
         published, apart = tally.published, tally.apart
         ways = [_number_or_dash(published.ways[way], apart.ways[way]) for way in shown]
-        counts = [_number_or_dash(published.measured[scale], apart.measured[scale]) for scale in scales]
+        counts = [_number_or_dash(published.measured[s], apart.measured[s]) for s in scales]
         cells = _number_or_dash(len(published.cells), len(apart.cells))
         number = tally.settings.total()
         settings = f"{tally.settings['as published']} of {number}" if number else "–"

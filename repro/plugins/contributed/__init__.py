@@ -111,7 +111,7 @@ def notes_on(of_cell: Cell) -> list[hooks.CellNote]:
 
 class ContributedPart(hooks.CellPart):
     def __init__(self, of_cell: Cell, page: object = None):
-        self._lines = [_line(record) for record in records_of(of_cell)]
+        self._lines = [_line(r) for r in records_of(of_cell)]
         self.facts = {"contributed": self._lines} if self._lines else {}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:

@@ -194,7 +194,7 @@ def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
     if not is_known_compared:
         found = [f for f in found if f.check != "published"]
     columns = [column for table in manuscript.tables for column in values.columns_of(table)]
-    cells, unread = (sum(len(column[part]) for column in columns) for part in (0, 1))
+    cells, unread = (sum(len(c[part]) for c in columns) for part in (0, 1))
     return Audited(manuscript, found, cells, unread + len(manuscript.lost), _looked_at(manuscript, seen))
 
 
@@ -302,7 +302,7 @@ def file_command(files, strict, no_known, form):
     WRITERS[form](found)
     for note in dict.fromkeys(notes):
         say(note)
-    return int(strict and any(finding.severity != "note" for finding in found))
+    return int(strict and any(f.severity != "note" for f in found))
 
 
 def _audited(files: Sequence[Path], *, is_known_compared: bool) -> tuple[list[Audited], list[str]]:
@@ -318,7 +318,7 @@ def _audited(files: Sequence[Path], *, is_known_compared: bool) -> tuple[list[Au
 
 
 def summary(made: Sequence[Audited], found: Sequence[Finding]) -> list[str]:
-    numbers = Counter(finding.severity for finding in found)
+    numbers = Counter(f.severity for f in found)
     counts = [(0, 0, 0), *((len(each.manuscript.tables), each.cells, each.unread) for each in made)]
     pairs = zip(map(sum, zip(*counts, strict=True)), ("table", "number", "cell"), strict=True)
     lines = ["Read {} with {}. Not read: {}.".format(*(_counted(*pair) for pair in pairs))]

@@ -99,7 +99,7 @@ class Draft:
 def draft(name: str, manuscript: Manuscript) -> Draft:
     tables: dict[str, TableDraft] = {}
     left_out = []
-    meanings = with_neighbours([meaning(source) for source in manuscript.tables])
+    meanings = with_neighbours([meaning(s) for s in manuscript.tables])
     for number, (source, read_as) in enumerate(zip(manuscript.tables, meanings, strict=True), start=1):
         if not read_as.is_of_results:
             left_out.append((source.place, "no heading names a measure or a collection"))

@@ -116,7 +116,7 @@ class _Shared:
 def _is_of_beir(plan: Layout, heads: Sequence[str]) -> bool:
     ids = [vocabulary.collection(without_measures(head)).value or "" for head in heads]
     cells = (plan.table.body[row][place].text for row in plan.rows for place in plan.values)
-    counts = sum((notation.leading_number(cell) or 0) > 100 for cell in cells)
+    counts = sum((notation.leading_number(c) or 0) > 100 for c in cells)
     return sum(id.startswith("beir/") for id in ids) >= 3 and counts < 2  # one may be a misprint
 
 

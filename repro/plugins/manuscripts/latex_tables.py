@@ -289,7 +289,7 @@ class Tabular:
                     continue
                 spans += [(top, len(grid[-1]) + more, rows) for more in range(cell.columns)]
                 grid[-1] += [cell] * cell.columns
-        of_numbers = [row for row in grid if sum(layout.is_value(cell.text) for cell in row) > 1]
+        of_numbers = [row for row in grid if sum(layout.is_value(c.text) for c in row) > 1]
         self.flat.lost += uneven([(row[0].place, len(row)) for row in of_numbers])
         width = max(map(len, grid), default=0)
         check_size(width * len(grid), self.place)

@@ -116,7 +116,7 @@ def _first(node: Any) -> list[Any]:
 
 
 def raw(nodes: Iterable[Any]) -> str:
-    return "".join(node.latex_verbatim() for node in nodes).strip()
+    return "".join(n.latex_verbatim() for n in nodes).strip()
 
 
 def _text_of(node: Any) -> str:

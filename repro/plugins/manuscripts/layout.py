@@ -69,7 +69,7 @@ def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
 
 
 def _is_below(row: _Row, above: _Row) -> bool:
-    return row[0] is above[0] or (any(cell.columns > 1 for cell in above) and not is_group(above))
+    return row[0] is above[0] or (any(c.columns > 1 for c in above) and not is_group(above))
 
 
 def _continues(above: _Row, row: _Row) -> bool:
@@ -90,14 +90,14 @@ def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> in
 def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
     if head < 2 or not is_group(rows[0]):
         return [(0, len(rows))]
-    texts = [[cell.text for cell in row] for row in rows]
+    texts = [[c.text for c in row] for row in rows]
     starts = [i for i, row in enumerate(rows) if is_group(row) and texts[i + 1 : i + head] == texts[1:head]]
     return list(zip(starts, [*starts[1:], len(rows)], strict=True))
 
 
 def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
     """Return (start, end) of the columns of each part that repeats the first heading, e.g. "Model"."""
-    heads = [cell.text for cell in rows[head - 1]]
+    heads = [c.text for c in rows[head - 1]]
     starts = [place for place, text in enumerate(heads) if not place or (head and text and text == heads[0])]
     parts = list(zip(starts, [*starts[1:], len(heads)], strict=True))
     columns = [[row[place] for row in rows[head:] if row[place].text] for place in range(len(heads))]
@@ -143,7 +143,7 @@ class Layout:
 
     def head(self, column: int) -> tuple[str, ...]:
         cells = {id(row[column]): row[column] for row in self.table.head if column < len(row)}
-        return tuple(dict.fromkeys(text for cell in cells.values() if (text := cell.text.strip())))
+        return tuple(dict.fromkeys(text for c in cells.values() if (text := c.text.strip())))
 
     @cached_property
     def words(self) -> list[int]:
@@ -190,7 +190,7 @@ def _grouped(table: SourceTable) -> tuple[SourceTable, tuple[int, ...], tuple[st
 
 
 def _texts(row: Row) -> tuple[str, ...]:
-    return tuple(cell.text.strip() for cell in row)
+    return tuple(c.text.strip() for c in row)
 
 
 def _heading(row: Row) -> str | None:
@@ -204,7 +204,7 @@ def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
     """Return the transposed table. ``depth`` is the number of its label columns, or 0 to detect them."""
     depth = depth or max(layout(table).labels, default=0) + 1
     table, rows, groups = _grouped(table)
-    grid: list[Row] = [*table.head, *(table.body[number] for number in rows)]
+    grid: list[Row] = [*table.head, *(table.body[n] for n in rows)]
     columns = list(zip(*grid, strict=True))
     if any(groups):
         blank = SourceCell("", table.place)
@@ -240,7 +240,7 @@ def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
 
 def _repeats(cells: Sequence[SourceCell]) -> bool:
     is_shared = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
-    return is_shared or 2 * sum(not cell.text.strip() for cell in cells) >= len(cells)
+    return is_shared or 2 * sum(not c.text.strip() for c in cells) >= len(cells)
 
 
 def _distinguishing(body: Sequence[Row], values: Sequence[int], labels: Sequence[int]) -> list[int]:

@@ -59,8 +59,8 @@ def transcribe(cell: source_tables.SourceCell) -> Transcription:
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
     """Return where bold marks the best of the columns' cells: "column", "group", "none" or "unknown"."""
-    whole = [list(map(parse, column)) for column in columns]
-    if not any(cell.bold for cell in chain.from_iterable(whole)):
+    whole = [list(map(parse, c)) for c in columns]
+    if not any(c.bold for c in chain.from_iterable(whole)):
         return "none"
     if all(map(_marks_best, whole)):
         return "column"

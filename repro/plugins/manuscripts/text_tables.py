@@ -87,7 +87,7 @@ class _Table:
                 made += [cell] * one.columns
             _take(made, above)
             grid.append(made)
-        return [row for row in grid if any(cell.text for cell in row)]
+        return [row for row in grid if any(c.text for c in row)]
 
 
 def _take(made: list[SourceCell], above: dict[int, tuple[SourceCell, int]]) -> None:
@@ -196,7 +196,7 @@ def read_html(text: str, path: Path, *, first: int = 1, caption: str = "") -> tu
     parser.close()
     tables: list[SourceTable] = []
     for one in parser.tables:
-        heads = next((i for i, row in enumerate(one.rows) if not all(cell.is_head for cell in row)), 0)
+        heads = next((i for i, row in enumerate(one.rows) if not all(c.is_head for c in row)), 0)
         tables += table_of(one.grid(), plain(one.caption) or caption, head=one.head or heads or None)
     return tables, parser.prose
 

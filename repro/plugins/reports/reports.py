@@ -226,7 +226,7 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
             elif reason := _value_fault(CellReport(known[cell], report, source)):
                 yield (*place, "value"), f"{report.value} on {cell} {reason}"
         yield from (((*place, *field), reason) for field, reason in _report_faults(report, known))
-        keys = {(cell, report.source, report.value, report.measure, report.at) for cell in report.cells}
+        keys = {(c, report.source, report.value, report.measure, report.at) for c in report.cells}
         if keys & seen:
             yield place, "the same value occurs twice"
         seen |= keys
@@ -239,7 +239,7 @@ def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fau
         yield ("how", "differs"), "a difference occurs twice"
     if len(set(report.cells)) < len(report.cells):
         yield ("cells",), "a cell occurs twice"
-    measures = sorted({str(cells_by_id[cell].column.measure) for cell in report.cells if cell in cells_by_id})
+    measures = sorted({str(cells_by_id[c].column.measure) for c in report.cells if c in cells_by_id})
     if len(measures) > 1:
         yield ("cells",), f"the cells have several measures: {', '.join(measures)}"
 

@@ -79,7 +79,7 @@ def _show_searches(as_json: bool) -> None:
     if as_json:
         return emit_json([search.model_dump() for search in entries])
     counts = _counts({search.id for search in entries})
-    places = run_places(cell for cell in file.known_cells().values() if cell.counted_as == "published")
+    places = run_places(c for c in file.known_cells().values() if c.counted_as == "published")
     rows = []
     for s in sorted(entries, key=attrgetter("id")):
         of_runs = in_words([place for place in places if place.search.id == s.id])
@@ -134,7 +134,7 @@ class RunPlace:
 
 
 def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
-    found = ((cell, _searches().get(cell.row.system)) for cell in only_scorable(cells))
+    found = ((c, _searches().get(c.row.system)) for c in only_scorable(cells))
     return [RunPlace(cell, search) for cell, search in found if search]
 
 

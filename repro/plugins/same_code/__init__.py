@@ -108,7 +108,7 @@ class SameCode:
         names = {node.fingerprint: name for name, node in self.nodes.items()}
         for name, output in self.recorded.items():
             if name in self.nodes and output.stage in lines:
-                behind[output.stage] |= {node.fingerprint for node in walk([self.nodes[name]])}
+                behind[output.stage] |= {n.fingerprint for n in walk([self.nodes[name]])}
         newest = max(lines, key=lambda stage: (str(lines[stage]["date"]), len(behind[stage])), default="")
         return sorted(names[f] for f in behind.get(newest, ()) if f in names)
 
@@ -187,7 +187,7 @@ def _plan(scale: str) -> Plan:
 
 def _cheap_cells() -> Plan:
     plan = _plan("tiny")
-    by_stages = grouped((frozenset(node.stage for node in walk(m.parts)), m) for m in plan.measurements)
+    by_stages = grouped((frozenset(n.stage for n in walk(m.parts)), m) for m in plan.measurements)
     cheap = (
         stages for stages in by_stages if stages.isdisjoint(stage_table.TRAININGS) and "corpus" in stages
     )

@@ -137,7 +137,7 @@ def checked_parameters(source: Paper, machine: Machine | None = None) -> list[Ch
 def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
     """Return table -> state -> the number of its cells in this state."""
     states: dict[str, Counter[str]] = {}
-    if any(cell.is_setting for cell in cells_of(source)):
+    if any(c.is_setting for c in cells_of(source)):
         for place, item in of_cells(checked_parameters(source)).items():
             states.setdefault(place.split("/")[1], Counter())[item.state] += 1
     return states
@@ -202,7 +202,7 @@ def _step_parameters(
     row: PlannedRow, step: Step, nodes: list[graph.Node], expected: ExpectedValues
 ) -> Iterator[CheckedParameter]:
     for path, setting in step.stated:
-        planned = [at_path(node, path) for node in nodes]
+        planned = [at_path(n, path) for n in nodes]
         key = step.id, path, expected.key(setting, row.id, row.readings), repr(planned)
         make = partial(_checked, row, step, path, setting=setting, planned=planned, expected=expected)
         yield CheckedParameter(row.id, *expected.once(key, make))

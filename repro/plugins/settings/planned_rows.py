@@ -37,7 +37,7 @@ class PlannedRow:
     readings: dict[str, Reading]
 
     def of_step(self, step: Step) -> list[Node]:
-        return [node for node in self.covered(step.rows) if matches(node, step.nodes)]
+        return [n for n in self.covered(step.rows) if matches(n, step.nodes)]
 
     def covered(self, places: tuple[str, ...]) -> list[Node]:
         if places not in self._in_places:
@@ -51,7 +51,7 @@ class PlannedRow:
 
     @cached_property
     def all(self) -> list[Node]:
-        return [node for node in _distinct(self.nodes.values()) if parameters(node)]
+        return [n for n in _distinct(self.nodes.values()) if parameters(n)]
 
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
@@ -89,7 +89,7 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
     seen: dict[tuple, Cell] = {}
     for identifier, nodes in (item for row in rows for item in row.nodes.items()):
         if cell := published_cells.get(identifier):
-            place = (cell.table.id, cell.column.id, frozenset(node.fingerprint for node in nodes))
+            place = (cell.table.id, cell.column.id, frozenset(n.fingerprint for n in nodes))
             if seen.setdefault(place, cell).text != cell.text:
                 yield identifier, seen[place].id
 

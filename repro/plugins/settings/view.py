@@ -142,7 +142,7 @@ def _parts(place: str) -> tuple[str, str]:
 
 def _lies_in(place: str, tables, rows) -> bool:
     table, row = _parts(place)
-    numbers = {number.removeprefix("figure-") for number in tables}
+    numbers = {n.removeprefix("figure-") for n in tables}
     in_table = not tables or table.removeprefix("figure-") in numbers
     return bool(place) and in_table and (not rows or bool({row, row.rpartition(".")[2]} & set(rows)))
 

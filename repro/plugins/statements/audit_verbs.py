@@ -155,10 +155,10 @@ def papers_command(names, strict, references, as_json):
         return _print_references(names, strict=strict, as_json=as_json)
     findings = paper_audit.audit(*names, workspace=Workspace.open())
     if as_json:
-        emit_json([finding.as_json() for finding in findings])
+        emit_json([f.as_json() for f in findings])
     else:
         _print_findings(findings)
-    return int(strict and any(finding.severity == "error" for finding in findings))
+    return int(strict and any(f.severity == "error" for f in findings))
 
 
 def _print_findings(findings) -> None:
@@ -196,7 +196,7 @@ def _verdict_counts(references) -> str:
 
 
 def _count_findings(findings) -> str:
-    counts = Counter(finding.severity for finding in findings)
+    counts = Counter(f.severity for f in findings)
     parts = ", ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in sorted(counts.items()))
     return f"{len(findings)} finding{'s' * (len(findings) != 1)}{f' ({parts})' if parts else ''}"
 

@@ -130,10 +130,10 @@ def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
 
 def _relevant_passages(path: Path) -> dict[str, int]:
     shown = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    if shown.get("kind") != "passages" or not all(query["found"] for query in shown["queries"]):
+    if shown.get("kind") != "passages" or not all(q["found"] for q in shown["queries"]):
         return {}
     first = [passage for query in shown["queries"] for passage in query["passages"] if passage["rank"] == 1]
-    return {"relevant": sum((passage["grade"] or 0) > 0 for passage in first)}
+    return {"relevant": sum((p["grade"] or 0) > 0 for p in first)}
 
 
 class ChangedValues(PublishedValues):

@@ -175,7 +175,7 @@ class Notes(StrictMapping):
 
 def notes() -> Notes:
     """Return the configurations, explanations and facts of all papers. Raises ManifestError."""
-    contents = [notes_of(source) for source in papers().values()]
+    contents = [notes_of(s) for s in papers().values()]
     named: dict[str, tuple[str, ...]] = {}
     for name, paths in (item for content in contents for item in content.configurations.items()):
         named[name] = (*named.get(name, ()), *paths)

@@ -215,7 +215,7 @@ def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[Ju
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
     """Judge all statements of papers, with our measurements at a scale."""
     mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
-    names = tuple(sorted({source.name for source in sources}.union(*mentions)))
+    names = tuple(sorted({s.name for s in sources}.union(*mentions)))
     cells, drawings = select(names), exhibits(names)
     whole = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
     comparison = judged_cells(whole, workspace.results, workspace.store)

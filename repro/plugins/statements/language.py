@@ -51,7 +51,7 @@ class Places:
 
     def columns(self, path: str, except_: Collection[str] = ()) -> list[str]:
         _, table, _ = self._table(path)
-        ids = [column.id for column in table.columns]
+        ids = [c.id for c in table.columns]
         check_known(f"column of table {path}", *except_, valid=sorted(ids))
         return [id for id in ids if id not in except_]
 

@@ -76,12 +76,12 @@ def findings_of(sources: list[Paper]) -> list[Finding]:
     """Return the findings on these papers, also on differences from other papers. Findings on the same fact
     are joined. Raises ManifestError."""
     shared = audit_file.notes()
-    by_name = {source.name: source for source in (*papers().values(), *sources)}
+    by_name = {s.name: s for s in (*papers().values(), *sources)}
     found = [f.explained(shared.explanation(f.places)) for f in each(list(by_name.values()), shared)]
     places = {f.id: f.places for f in found}
     for source in sources:
         audit_file.check_use(source, places)
-    names = {source.name for source in sources}
+    names = {s.name for s in sources}
     joined = audit_file.with_joined_facts(found, shared.facts)
     own = [f for f in joined if names & {place.split("/")[0] for place in f.places}]
     return audit_file.sort_findings(own)
@@ -107,7 +107,7 @@ def _wording_findings(source: Paper) -> Findings:
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
     """Return an error for each altered line in the files of these papers' measured results."""
-    names = {source.name for source in sources}
+    names = {s.name for s in sources}
     return [
         Finding("error", "record", "record", fault.path.stem, place, (place,), ("",), fault.reason)
         for fault in results.checked()[1]
@@ -199,7 +199,7 @@ def of_patterns(source: Paper) -> Findings:
     for table in tables:
         yield from _out_of_line(source, table)
         cells = cells_of(source, (table,))
-        if table.promises_bold and not any(cell.printed.bold for cell in cells):
+        if table.promises_bold and not any(c.printed.bold for c in cells):
             says = "the caption promises bold for the best, but the texts at hand have no bold number"
             placed = [(f"{source.name}/{table.id}", "")]
             yield Finding.of(source, "note", "bold", f"{table.id}/no-bold", placed, says)

@@ -217,7 +217,7 @@ def arithmetic_faults(source: Paper) -> Iterator[tuple[str, str]]:
 
 
 def _arithmetic_faults(cell: Cell, cells: dict[tuple[str, str], Cell]) -> Iterator[str]:
-    parts, base = [cells[cell.row.id, column] for column in cell.column.mean_of], cell.table.delta_from
+    parts, base = [cells[cell.row.id, c] for c in cell.column.mean_of], cell.table.delta_from
     if parts and all(part.is_numeric for part in (cell, *parts)):
         mean = sum((part.number for part in parts), Decimal()) / len(parts)
         if cell.printed.value not in printed.rounded(mean, cell.printed.decimals):

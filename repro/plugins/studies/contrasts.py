@@ -279,7 +279,7 @@ def _claim_faults(claim: Confirmatory, analysis: Analysis, studies: Mapping[str,
     if claim.table in analysed:
         families = [family.id for family in analysis.of(studies[claim.table]).families]
         yield from _absent("family", claim.family, families, ("confirmatory", "family"))
-        columns = [column.id for column in studies[claim.table].columns]
+        columns = [c.id for c in studies[claim.table].columns]
         yield from _absent("column", claim.column, columns, ("confirmatory", "column"))
     else:
         yield ("confirmatory", "table"), str(unknown("analysed table", claim.table, analysed))

@@ -126,7 +126,7 @@ def _trainings(plan: Plan, evidence: StudyEvidence) -> dict[str, dict[str, Any]]
     trainings = [
         node for node in nodes if node.stage in stage_table.TRAININGS and evidence.state(node) == "stored"
     ]
-    facts = {node.fingerprint: evidence.record(node)["facts"] for node in trainings}
+    facts = {n.fingerprint: evidence.record(n)["facts"] for n in trainings}
     return {name: {key: known[key] for key in FACTS if key in known} for name, known in facts.items()}
 
 

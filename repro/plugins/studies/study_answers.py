@@ -183,7 +183,7 @@ def _scale_answers(
     evidence: Workspace,
 ) -> Iterator[tuple[str, Answer]]:
     column = primary_column(cells[0].paper, cells[0].table)
-    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested separately
+    cells = [c for c in cells if c.column.id == column.id]  # columns are tested separately
     make = partial(_judged, scale, records, cells, evidence)
     _, study, by_row = evidence.machine.once(("study", *map(id, records)), make)  # with the kept records
     for text, pointer in pointers.items():

@@ -97,7 +97,7 @@ def _claim(study: Study) -> str:
     if claim is None or claim.table != study.table.id:
         return "All comparisons are exploratory."
     family = next(family.label for family in study.analysis.families if family.id == claim.family)
-    column = next(column for column in study.table.columns if column.id == claim.column)
+    column = next(c for c in study.table.columns if c.id == claim.column)
     return f"One claim is confirmatory: {family}, {column.label}. All others are exploratory."
 
 

@@ -105,7 +105,7 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
 
 def _place(cells: Sequence[Cell], plan: Plan) -> Place | str:
-    column, unit, ids = cells[0].column, cells[0].unit, {cell.id for cell in cells}
+    column, unit, ids = cells[0].column, cells[0].unit, {c.id for c in cells}
     is_of_run = column.kind not in COMPUTED and unit in verdict.UNITS
     if not is_of_run or column.dataset is None or column.measure is None:
         return "its values cannot be computed from a run"

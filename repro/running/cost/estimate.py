@@ -84,8 +84,15 @@ class Share(yaml_file.StrictMapping):
     share: float
     operations: float
     record: str
+    notes: tuple[str, ...] = ()
     work: str
     tool: str
+
+    def __str__(self) -> str:
+        facts = [self.record, *self.notes]
+        if self.operations != 1:
+            facts.append(f"a plan counts {self.operations:g} times its operations")
+        return f"{self.share:.1%} ({', '.join(facts)})"
 
 
 Shares = dict[Literal["training", "encoding"], dict[str, Share]]
@@ -106,12 +113,14 @@ def assumed_throughput(gpu: str) -> Throughput:
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures this machine.")
     sheet, ends = facts["sheets"][name], [facts["least"], facts["greatest"]]
-    peak, recorded = sheet["half"], recorded_shares(sheet.get("chip", name))
+    peak, chip = sheet["half"], sheet.get("chip", name)
+    recorded = recorded_shares(chip)
     known, rest = recorded["training"] | recorded["encoding"], [end["share"] for end in ends]
     trained = sorted(one.share for one in recorded["training"].values()) or rest
-    words = [f"{kind} {one.share:.1%} ({one.record})" for kind, one in known.items()]
+    words = [f"{kind} {one}" for kind, one in known.items()]
     words += [f"other trainings {_range(trained)}", f"the rest {_range(rest)}"]
-    basis = f"{name}, {'recorded shares' if known else _range(rest)} of {peak / 1e12:.0f} TFLOP/s"
+    recorded_words = f"recorded {f'{chip} ' * (chip != name)}shares"
+    basis = f"{name}, {recorded_words if known else _range(rest)} of {peak / 1e12:.0f} TFLOP/s"
     slow, fast = (
         Throughput(
             unit="GPU",
@@ -128,6 +137,10 @@ def assumed_throughput(gpu: str) -> Throughput:
         for end in (0, -1)
     )
     return replace(slow, fastest=fast)
+
+
+def rounded(value: float, digits: int = 2) -> str:
+    return "<0.01" if 0 < value < 0.01 else f"{float(f'{value:.{digits}g}'):,.15g}"
 
 
 def _range(shares: Sequence[float]) -> str:
@@ -260,11 +273,11 @@ class Estimate:
         return self.throughput.hours(self.work_of(node))
 
     def hours_in_words(self, nodes: Sequence[Node], *, price: float = 1.0) -> str:
-        """Return the hours times a price, as a range such as "3.1 to 4.6" for a GPU that was not measured."""
+        """Return hours times a price, e.g. "3.1 to 4.6", with "+" if a stage has unknown work."""
         rates = (self.throughput and self.throughput.fastest) or self.throughput, self.throughput
         ends = (price * (replace(self, throughput=rate).hours(nodes) or 0.0) for rate in rates)
-        words = ("<0.01" if 0 < end < 0.01 else f"{float(f'{end:.2g}'):,.15g}" for end in ends)
-        return " to ".join(dict.fromkeys(words))
+        is_part = any(self.hours_of(n) is None for n in nodes if n.fingerprint in self.works)
+        return " to ".join(dict.fromkeys(map(rounded, ends))) + "+" * is_part
 
     def rehearsed(self, node: Node) -> float | None:
         measured = self.rehearsals.get(kind_of(node)) if self.rehearsals else None
@@ -317,7 +330,7 @@ class Estimate:
     @cached_property
     def downloads(self) -> dict[int | str, int | None]:
         """Archive to download -> its bytes, or None if unknown."""
-        names = (node.params["dataset"] for node in self._missing() if node.stage in PIECES)
+        names = (n.params["dataset"] for n in self._missing() if n.stage in PIECES)
         return archives(id for id in dict.fromkeys(names) if id in catalog())
 
     @cached_property
@@ -332,7 +345,7 @@ def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals |
     """Return the cost of the nodes to run under the current REPRO_ variables."""
     memory, packs = (throughput.memory, throughput.packs) if throughput else (None, True)
     nodes, batching = plan.needed(), Batching.of(os.environ, memory, packs=packs)
-    works = {node.fingerprint: work(node, batching) for node in nodes}
+    works = {n.fingerprint: work(n, batching) for n in nodes}
     return Estimate(plan, nodes, works, throughput, rehearsals or {})
 
 

@@ -222,6 +222,8 @@ def queries(node: Node) -> Number:
 
 
 def _dataset_queries(nodes: Sequence[Node]) -> Number:
-    names = [n.params["dataset"] for stage in ("queries", "qrels") for n in nodes if n.stage == stage]
-    counts = entry.counts if names and (entry := catalog().get(names[-1])) else {}
+    stages = "listed_negatives", "queries", "qrels"
+    names = [n.params["dataset"] for stage in stages for n in nodes if n.stage == stage]
+    entry = catalog().get(names[-1]) if names else None
+    counts = catalog().get(entry.queries_of or "", entry).counts if entry else {}
     return counts.get("queries") or counts.get("qrels")

@@ -15,7 +15,7 @@ def fitting(plan: Plan, store: Store) -> str:
     if plan.scale.facts.backbone is None or cores() < 2 or local.gpus():
         return "inline"
     missing = walk(plan.ends, until=lambda node: store.state(node) == "stored")
-    return "local" if sum(node.stage in TRAININGS for node in missing) > 1 else "inline"
+    return "local" if sum(n.stage in TRAININGS for n in missing) > 1 else "inline"
 
 
 def _auto(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:

@@ -235,7 +235,7 @@ def serve(build: Callable[[str], int]) -> None:
 def interruptions() -> Iterator[list[int]]:
     """Collect the signals received until the block ends, except those ignored before."""
     signals: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
+    handlers = {n: signal.getsignal(n) for n in INTERRUPTIONS}
     for number, handler in handlers.items():
         if handler is not signal.SIG_IGN:
             signal.signal(number, lambda number, frame: signals.append(number))

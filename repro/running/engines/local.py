@@ -44,7 +44,7 @@ def gpus() -> list[str]:
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if gpu_names and visible:
         return [name.strip() for name in visible.split(",")]
-    return [str(number) for number in range(len(gpu_names))]
+    return [str(n) for n in range(len(gpu_names))]
 
 
 class _Run:
@@ -72,7 +72,7 @@ class _Run:
         )
         self.waiting = needed
         self.running: list[Child | WorkerStage] = []
-        self.unsettled = {node.fingerprint for node in needed}
+        self.unsettled = {n.fingerprint for n in needed}
         self.free, self.has_gpus = gpus(), bool(gpus())
         self.share = max(1, cores() // self.jobs)
         self.workers = Workers(store, threads=self.share)

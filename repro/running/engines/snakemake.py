@@ -59,7 +59,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
     plan.look(store)
     with prepared_nodes(plan.ends, store, progress, options) as (needed, room):
         outcome = Outcome()
-        todo = [node for node in needed if not held_back(node, plan.machine, outcome)]
+        todo = [n for n in needed if not held_back(n, plan.machine, outcome)]
         if todo:
             _Course(plan, store, progress, options, room, outcome).carry_out(todo)
     return outcome
@@ -108,7 +108,7 @@ def _rule(kind: str, plan: Plan, store: Store, options: Options) -> dict[str, ob
 
 def _arguments(job: Job) -> str:
     shard = [] if job.part.whole else ["--shard", str(job.part)]
-    return " ".join([*(node.fingerprint for node in job.nodes), *shard])
+    return " ".join([*(n.fingerprint for n in job.nodes), *shard])
 
 
 @dataclass
@@ -235,7 +235,7 @@ class Job:
 
     @property
     def kind(self) -> str:
-        kinds = {node.stage for node in self.nodes}
+        kinds = {n.stage for n in self.nodes}
         return kinds.pop() if len(kinds) == 1 else GROUP
 
 
@@ -245,8 +245,8 @@ def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[J
     Encodings of queries, searches and evaluations of the same vectors share a job unless other stages read
     their output.
     """
-    counts = {node.fingerprint: shared_work.count_of(node, shards) for node in nodes}
-    minutes = {node.fingerprint: _minutes(node, cost) for node in nodes}
+    counts = {n.fingerprint: shared_work.count_of(n, shards) for n in nodes}
+    minutes = {n.fingerprint: _minutes(n, cost) for n in nodes}
     keys = _keys(nodes, counts)
     groups: dict[str, list[Node]] = {}
     latest: dict[str, tuple[str, float]] = {}  # key -> first node, minutes
@@ -262,9 +262,9 @@ def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[J
 
 
 def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, shapes.Number]) -> Iterator[Job]:
-    estimates = [minutes[node.fingerprint] for node in group]
+    estimates = [minutes[n.fingerprint] for n in group]
     needed = sum(UNKNOWN if each is None else MARGIN * each for each in estimates) / count
-    memory = max(amounts.total(amounts.cost_of(node).memory, node) or 0 for node in group) / 1e6
+    memory = max(amounts.total(amounts.cost_of(n).memory, n) or 0 for n in group) / 1e6
     for number in range(1, count + 1):
         part = Shard(number, count)
         yield Job(tuple(group), part, LEAST + math.ceil(needed), BASE + math.ceil(memory))

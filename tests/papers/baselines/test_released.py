@@ -35,14 +35,14 @@ def test_every_entry_is_a_graph_that_uses_what_the_entry_says(system):
     assert passages.inputs["model"].params["name"] == entry.passages.model
     assert queries.inputs["model"].params["name"] == (entry.queries or entry.passages).model
     assert run.stage == ("search_views" if entry.kind.startswith("splade") else "search")
-    assert not {"pretrain", "finetune"} & {node.stage for node in walk([run])}
+    assert not {"pretrain", "finetune"} & {n.stage for n in walk([run])}
     assert choices.measured_as  # as the paper's own rows: the readings on recall were asked
 
 
 def test_both_sides_share_one_checkpoint_unless_the_entry_names_two():
     for system, entry in ENTRIES.items():
         run, _ = made(system)
-        count = len({node.fingerprint for node in walk([run]) if node.stage == "released"})
+        count = len({n.fingerprint for n in walk([run]) if n.stage == "released"})
         assert count == (1 if entry.queries is None else 2)
 
 

@@ -20,7 +20,7 @@ def made(recipe, dataset: str = DEV, *, readings: dict[str, str] | None = None, 
 
 
 def stages(run: Node, name: str) -> list[Node]:
-    return [node for node in walk([run]) if node.stage == name]
+    return [n for n in walk([run]) if n.stage == name]
 
 
 def test_half_the_size_is_half_of_each_view_at_every_scale():
@@ -28,7 +28,7 @@ def test_half_the_size_is_half_of_each_view_at_every_scale():
         run = scale(name).rewriter()(made(recipes.retriever_row, size=384))
         final = run.inputs["passages"].inputs["model"].params["options"]
         assert (final["top_k"], final["dense_reduction"]["to"]) == (half, half)
-        assert {node.params["top_k"] for node in stages(run, "encode_views")} == {half}
+        assert {n.params["top_k"] for n in stages(run, "encode_views")} == {half}
     whole = made(recipes.retriever_row).inputs["passages"].inputs["model"].params["options"]
     assert (whole["top_k"], whole["dense_reduction"]) == (768, None)
 
@@ -69,8 +69,8 @@ def test_a_seed_of_the_tables_is_the_run_of_the_tables():
     point = made(recipes.seed_point, version=2, seed=42)
     assert point.fingerprint == made(recipes.retriever_row).fingerprint
     other = made(recipes.seed_point, version=2, seed=43)
-    assert {node.params["seed"] for node in stages(other, "pretrain")} == {43}
-    assert {node.params["seed"] for node in stages(other, "finetune")} == {42}
+    assert {n.params["seed"] for n in stages(other, "pretrain")} == {43}
+    assert {n.params["seed"] for n in stages(other, "finetune")} == {42}
     first = made(recipes.seed_point, version=1, seed=42)
     assert first.fingerprint == made(recipes.first_version_row).fingerprint
 
@@ -139,7 +139,7 @@ def test_student_and_teacher_start_from_the_pre_trained_encoder_on_negatives_of_
 
 def test_the_released_teacher_stands_for_one_trained_here_below_full_scale():
     run = made(recipes.distilled_row)
-    names = [node.params["name"] for node in stages(scale("full").rewriter()(run), "released")]
+    names = [n.params["name"] for n in stages(scale("full").rewriter()(run), "released")]
     assert names == ["caskcsg/cotmae_base_msmarco_reranker"]
     tiny = scale("tiny").rewriter()(run)
     teacher = stages(tiny, "score_pairs")[0].inputs["model"]
@@ -168,10 +168,10 @@ def test_titles_of_beirs_documents_are_joined_as_beir_joins_them_and_not_as_on_m
 def test_passages_are_as_long_as_printed_or_as_the_later_scripts_cut_them_for_each_use():
     def lengths(readings: dict[str, str]) -> tuple[list[int], set[int]]:
         run = made(recipes.retriever_row, readings=readings)
-        trained = {node.inputs["training_set"].stage: node for node in stages(run, "finetune")}
-        encoded = [node for node in stages(run, "encode_views") if node.params["kind"] == "passages"]
+        trained = {n.inputs["training_set"].stage: n for n in stages(run, "finetune")}
+        encoded = [n for n in stages(run, "encode_views") if n.params["kind"] == "passages"]
         trained = [trained[stage].params["passage_length"] for stage in ("official_negatives", "mine")]
-        return trained, {node.params["length"] for node in encoded}
+        return trained, {n.params["length"] for n in encoded}
 
     assert lengths({}) == ([144, 144], {144})
     assert lengths({"passage-cut": "as-cotmae-qc"}) == ([130, 144], {130})

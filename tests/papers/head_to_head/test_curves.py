@@ -28,20 +28,20 @@ NARROW = {"width": 64, "objective_steps": 2, "steps": 0}
 
 @pytest.fixture(scope="module")
 def planned():
-    cells = [cell for cell in cells_of(STUDY, FIGURES) if cell.row.group != "bm25"]
+    cells = [c for c in cells_of(STUDY, FIGURES) if c.row.group != "bm25"]
     return plan(cells, scale=scale("curves"), machine=Machine())
 
 
 def test_no_curve_reads_a_test_set(planned):
-    read = {node.params["dataset"] for node in planned.nodes if "dataset" in node.params}
+    read = {n.params["dataset"] for n in planned.nodes if "dataset" in n.params}
     topics = {name for name in read if name.count("/") > 1}
     pool = "msmarco-passage/train-pool-12k/train"
     assert topics == {f"{pool}/fitting", f"{pool}/validation", "beir/scifact/train", "beir/nfcorpus/dev"}
 
 
 def test_held_out_queries_are_not_trained_on(planned):
-    trained = [node for node in planned.nodes if node.stage == "finetune"]
-    read = {node.params.get("dataset", "") for node in walk(trained)}
+    trained = [n for n in planned.nodes if n.stage == "finetune"]
+    read = {n.params.get("dataset", "") for n in walk(trained)}
     assert trained and not any(name.endswith("/validation") for name in read)
 
 
@@ -73,7 +73,7 @@ def test_every_pretraining_of_the_study_has_a_line_and_all_begin_with_one_backbo
     assert rows and lines.keys() == rows.keys()
     assert all(lines[name].items() >= of_row.items() for name, of_row in rows.items())
     of_figure = planned.of_table("head_to_head", "figure-objectives").nodes
-    starts = [node.inputs["model"] for node in of_figure if node.stage == "pretrain"]
+    starts = [n.inputs["model"] for n in of_figure if n.stage == "pretrain"]
     backbones = [start.fingerprint for start in starts if start.stage == "pretrain"]
     assert len(backbones) == 2 * len(lines) and len(set(backbones)) == 1
 

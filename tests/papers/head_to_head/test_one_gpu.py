@@ -30,6 +30,6 @@ def test_the_hours_of_five_seeds_are_within_what_the_scale_is_for(scale, tables,
 @pytest.mark.parametrize("scale", ["small", "medium"])
 def test_the_backbone_is_made_once_for_all_seeds_and_rows(scale):
     plan = repro.select("head_to_head", tables=("1",), scale=scale, seeds=SEEDS).plan()
-    starts = [node.inputs["model"] for node in plan.nodes if node.stage == "pretrain"]
+    starts = [n.inputs["model"] for n in plan.nodes if n.stage == "pretrain"]
     trained = [start.fingerprint for start in starts if start.stage in ("pretrain", "backbone")]
     assert len(trained) >= len(SEEDS) * 4 and len(set(trained)) == 1

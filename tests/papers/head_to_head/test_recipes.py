@@ -14,7 +14,7 @@ OBJECTIVES = ("bert", "costa", "cpdae", "cotmae_v2", "simlm")
 
 def planned(name):
     column = TABLES["1"].columns[0].id
-    cells = [cell for cell in cells_of(STUDY, TABLES.values()) if cell.column.id == column]
+    cells = [c for c in cells_of(STUDY, TABLES.values()) if c.column.id == column]
     made = plan(cells, scale=scale(name), machine=Machine())
     rows = {}
     for one in made.measurements:
@@ -28,12 +28,12 @@ def rows(request):
 
 
 def trained(evaluation, stage):
-    found = [node for node in walk([evaluation]) if node.stage == stage]
+    found = [n for n in walk([evaluation]) if n.stage == stage]
     return found[-1] if found else None
 
 
 def pretrainings(evaluation):
-    return {node.fingerprint for node in walk([evaluation]) if node.stage == "pretrain"}
+    return {n.fingerprint for n in walk([evaluation]) if n.stage == "pretrain"}
 
 
 def test_every_table_has_the_rows_of_reference_and_the_columns_of_the_first():

@@ -18,11 +18,11 @@ def made(recipe, dataset: str = DEV, *, readings: dict[str, str] | None = None, 
 
 
 def objectives(run: Node, name: str) -> list[Node]:
-    return [node for node in walk([run]) if node.params.get("objective", {}).get("name") == name]
+    return [n for n in walk([run]) if n.params.get("objective", {}).get("name") == name]
 
 
 def names_of_backbones(model: Node) -> set[str]:
-    return {node.params["name"] for node in walk([model]) if node.stage == "backbone"}
+    return {n.params["name"] for n in walk([model]) if n.stage == "backbone"}
 
 
 @pytest.mark.parametrize(("devices", "together"), [("eight-devices", 8), ("four-devices", 4)])
@@ -32,14 +32,14 @@ def test_trainings_for_questions_follow_the_number_of_devices(devices, together)
     (teacher,) = objectives(run, "cross-encoder")
     assert teacher.params["queries_per_batch"] == 4 * together
     retrievers = objectives(run, "cosine-contrastive")
-    assert {node.params["queries_per_batch"] for node in retrievers} == {8 * together}
-    assert {node.params["options"]["weight"] for node in retrievers} == {1 / together}
+    assert {n.params["queries_per_batch"] for n in retrievers} == {8 * together}
+    assert {n.params["options"]["weight"] for n in retrievers} == {1 / together}
     (student,) = objectives(run, "distillation")
     assert student.params["options"]["weight"] == 1 / together
     whole = made(
         recipes.corpus_row, QUESTIONS, corpus=None, readings=readings | {"nq-loss-scale": "whole-batch"}
     )
-    weights = {node.params["options"]["weight"] for node in objectives(whole, "cosine-contrastive")}
+    weights = {n.params["options"]["weight"] for n in objectives(whole, "cosine-contrastive")}
     assert weights == {1.0}
 
 
@@ -124,7 +124,7 @@ def test_whether_tokens_of_plain_masking_are_counted_is_asked_where_tokens_are_m
 def test_the_second_retriever_begins_where_its_reading_says(dataset, stage):
     def starts(**readings):
         run = made(recipes.stage_row, dataset, stage=stage, readings=readings)
-        return [node.inputs["model"].stage for node in objectives(run, "cosine-contrastive")]
+        return [n.inputs["model"].stage for n in objectives(run, "cosine-contrastive")]
 
     assert starts() == ["pretrain", "pretrain"]
     assert sorted(starts(**{"retriever-two": "continue"})) == ["finetune", "pretrain"]
@@ -164,7 +164,7 @@ def test_mined_scores_of_questions_are_rounded_as_the_released_files_are():
 def test_the_models_whose_passages_are_shown_have_gone_through_the_same_stages():
     def trainings(**options) -> list[str]:
         shown = made(recipes.passages_shown, queries=["1"], **options)
-        return [node.stage for node in walk([shown]) if node.stage in ("finetune", "mine")]
+        return [n.stage for n in walk([shown]) if n.stage in ("finetune", "mine")]
 
     assert trainings(encoder="bert") == trainings(encoder="simlm") == ["finetune"]
     final = trainings(encoder="simlm", readings={"case-retrievers": "final-simlm"})

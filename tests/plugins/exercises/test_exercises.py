@@ -30,7 +30,7 @@ def graded(tmp_path):
 def test_right_solutions_score_1_and_each_known_mistake_is_named(name):
     task, cases = exercise(name), Cases(exercise(name), 8)
     assert not any("error" in each for each in cases.expected)
-    assert [judged(cases, cases.outcomes(source)).score for source in task.right] == [1] * len(task.right)
+    assert [judged(cases, cases.outcomes(s)).score for s in task.right] == [1] * len(task.right)
     assert len(task.wrong) >= 3
     for change, outcomes in zip(task.wrong, cases.wrong, strict=True):
         assert not change.old or task.right[0].count(change.old) == 1, change

@@ -28,8 +28,8 @@ def seen(cell: SourceCell) -> str:
 
 
 def rows(table: SourceTable) -> list[list[str]]:
-    return [[seen(cell) for cell in row] for row in table.body]
+    return [[seen(c) for c in row] for row in table.body]
 
 
 def heads(table: SourceTable) -> list[list[str]]:
-    return [[seen(cell) for cell in row] for row in table.head]
+    return [[seen(c) for c in row] for row in table.head]

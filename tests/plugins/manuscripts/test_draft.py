@@ -46,7 +46,7 @@ def test_a_paper_at_hand_drafted_from_its_tables_has_the_strings_that_were_trans
         rows = [row for row in own.rows if row.cells]
         assert (drafted.transposed, drafted.unit) == (own.transposed, own.unit)
         assert [row.label for row in drafted.rows] == [row.label for row in rows]
-        assert [column.head for column in drafted.columns] == [column.head for column in own.columns]
+        assert [c.head for c in drafted.columns] == [c.head for c in own.columns]
         assert [row.cells for row in drafted.rows] == [row.cells for row in rows]
 
 

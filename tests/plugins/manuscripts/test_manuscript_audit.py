@@ -143,7 +143,7 @@ def test_papers_at_hand_have_a_wrong_bold_number_and_success_that_no_number_of_q
     told: Counter[tuple[str, str]] = Counter()
     for paper in written_tables.papers_of_results():
         (tmp_path / "paper.tex").write_text(written_tables.latex(written_tables.results(paper)))
-        told.update((paper.name, finding.check) for finding in audited(tmp_path / "paper.tex").findings)
+        told.update((paper.name, f.check) for f in audited(tmp_path / "paper.tex").findings)
     assert {each for each in told if each[1] == "mark"}  # their captions are not transcribed
     told = Counter({each: count for each, count in told.items() if each[1] != "mark"})
     assert told == {("costa", "bold"): 1, ("retromae", "queries"): 6}

@@ -12,7 +12,7 @@ LATEX_MARKS = {"*": "*", "†": r"\dagger", "‡": r"\ddagger"}
 
 def papers_of_results() -> list[Paper]:
     """Return the papers at hand but for the suite's own study."""
-    return [source for source in papers().values() if not source.manifest.is_study]
+    return [s for s in papers().values() if not s.manifest.is_study]
 
 
 def results(source: Paper) -> list[Table]:
@@ -98,14 +98,14 @@ def _markdown_cell(text: str) -> str:
 
 
 def _bars(cells) -> str:
-    return f"| {' | '.join(cell.replace('|', ' ') for cell in cells)} |"
+    return f"| {' | '.join(c.replace('|', ' ') for c in cells)} |"
 
 
 def _grid(table) -> tuple[list[list[str]], list[str]]:
     """Return the rows of a table as a paper has them, head first, and of the others the groups."""
     rows = [row for row in table.rows if row.cells]
-    depth = max(len(column.head) for column in table.columns)
-    heads = [("",) * (depth - len(column.head)) + column.head for column in table.columns]
+    depth = max(len(c.head) for c in table.columns)
+    heads = [("",) * (depth - len(c.head)) + c.head for c in table.columns]
     grid = [["", *(head[level] for head in heads)] for level in range(depth)]
     grid += [[row.label, *row.cells] for row in rows]
     labels = {group.id: group.label for group in table.groups}

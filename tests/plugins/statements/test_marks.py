@@ -64,7 +64,7 @@ def test_a_lead_with_the_deviation_that_it_needs_has_exactly_the_level_in_a_pair
 
     made("0.610*")
     need = deviations.need(cell("made/1/b/x"), [cell("made/1/a/x")])
-    drawn = [(-1) ** number * (number % 7) for number in range(43)]
+    drawn = [(-1) ** n * (n % 7) for n in range(43)]
     mean, deviation = statistics.fmean(drawn), statistics.stdev(drawn)
     differences = [need.lead + need.sd * (x - mean) / deviation for x in drawn]
     assert ttest_1samp(differences, 0).pvalue == pytest.approx(0.05, abs=1e-6)

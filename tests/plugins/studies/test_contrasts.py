@@ -291,4 +291,4 @@ def test_every_analysis_names_all_studies_of_its_paper_and_says_what_matters_in_
     assert {each.table for each in analysis_of(source).tables} == {table.id for table in studies}
     for table in studies:
         own = analysis_of(source).of(table)
-        assert own.primary and own.matters.keys() == {column.id for column in table.columns}
+        assert own.primary and own.matters.keys() == {c.id for c in table.columns}

@@ -32,7 +32,7 @@ FACTS = {"steps": 3, "seconds": 1.5, "losses": {"loss": 2.0}}
 
 class _Store:
     def __init__(self, folder, *nodes):
-        self._folder, self._stored = folder, {node.fingerprint for node in nodes}
+        self._folder, self._stored = folder, {n.fingerprint for n in nodes}
 
     def state(self, node):
         return "stored" if node.fingerprint in self._stored else "missing"

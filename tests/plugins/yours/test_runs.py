@@ -67,8 +67,8 @@ def test_a_measure_that_looks_deeper_than_every_judged_query_goes_is_cut(run_fil
 def test_a_set_that_is_met_by_chance_alone_is_not_covered(run_file):
     """Ids are whole numbers in many collections: some queries and documents are judged in another, too."""
     judged = Judged.of(DATASET, None)
-    queries = [query for query in sorted(judged.grades) if query in read_run(run_file)]
-    strange = {query: {"no-document": 1} for query in queries[1:]} | {queries[0]: {"9999": 1}}
+    queries = [q for q in sorted(judged.grades) if q in read_run(run_file)]
+    strange = {q: {"no-document": 1} for q in queries[1:]} | {queries[0]: {"9999": 1}}
     run = OwnRun(run_file)
     assert run.covered({"strange": Judged("strange", strange, False), DATASET: judged}) == [DATASET]
 

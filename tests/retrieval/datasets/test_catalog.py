@@ -98,7 +98,7 @@ def _fold_queries(split: str, data) -> set[str]:
 
 
 def test_an_id_is_in_one_fold_by_its_crc32_alone_and_always_in_the_whole():
-    ids = [str(number) for number in range(60)]
+    ids = [str(n) for n in range(60)]
     assert [id for id in ids if in_fold(id, VALIDATION)] == ["9", "12", "15", "32", "34", "47"]
     assert all(in_fold(id, FITTING) is not in_fold(id, VALIDATION) for id in ids)
     assert all(in_fold(id, None) for id in ids)

@@ -51,8 +51,8 @@ def test_a_beir_archive_in_ir_datasets_home_is_read(home, monkeypatch):
             packed.write(path, f"scifact/{path.relative_to(folder)}")
     _fresh(monkeypatch, "beir")
     assert list(libraries.documents("beir/scifact"))[1] == Document("d1", "T1", "text 1")
-    assert [query.id for query in libraries.queries("beir/scifact/train")] == ["2", "1"]
-    assert [query.id for query in libraries.queries("beir/scifact")] == ["4", "3", "2", "1"]
+    assert [q.id for q in libraries.queries("beir/scifact/train")] == ["2", "1"]
+    assert [q.id for q in libraries.queries("beir/scifact")] == ["4", "3", "2", "1"]
     judgements = list(libraries.judgements("beir/scifact/test"))
     assert judgements == [Judgement("3", "d0", 2), Judgement("3", "d1", 0)]
     with pytest.raises(DataError, match="3 documents, but beir/scifact has 5,183"):

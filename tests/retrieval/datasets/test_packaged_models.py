@@ -69,6 +69,11 @@ def test_other_weights_are_refused_also_if_they_changed_after_unpacking(installe
         unpacked_folder(*PACKAGE, DIGEST)
 
 
+def test_a_cache_that_cannot_be_written_is_no_failure(installed, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/cache")
+    assert (unpacked_folder(*PACKAGE, DIGEST) / WEIGHTS).read_bytes() == b"weights"
+
+
 def test_a_damaged_archive_leaves_no_folder(installed, tmp_path):
     (installed / "model.zip").write_bytes(b"PK")
     with pytest.raises(DataError, match="cannot be unpacked"):

@@ -23,7 +23,7 @@ def loops(queries, passages, temperature, similarity):
 
     each, total = len(passages) // len(queries), 0.0
     for i, query in enumerate(queries):
-        scores = [sim(query, passage) / temperature for passage in passages]
+        scores = [sim(query, p) / temperature for p in passages]
         total -= scores[i * each] - math.log(sum(math.exp(score) for score in scores))
     return total / len(queries)
 
@@ -94,7 +94,7 @@ def test_the_loss_is_sentence_transformers_multiple_negatives_ranking_loss(batch
     function = util.cos_sim if similarity == "cosine" else util.dot_score
     theirs = MultipleNegativesRankingLoss(Given(), scale=scale, similarity_fct=function)
     columns = [queries, *(passages[place::4] for place in range(4))]
-    expected = theirs([{"embedding": column} for column in columns], None)
+    expected = theirs([{"embedding": c} for c in columns], None)
     loss = contrastive(queries, passages, negatives="in-batch", temperature=1 / scale, similarity=similarity)
     close(loss, expected)
     wanted = torch.autograd.grad(expected, [queries, passages])
@@ -121,7 +121,7 @@ def equation(queries, passages, *, temperature):
     positives = [passages[i * each] for i in range(count)]
     total = 0.0
     for i, (query, positive) in enumerate(zip(queries, positives, strict=True)):
-        denominator = sum(phi(query, passage, temperature) for passage in passages)
+        denominator = sum(phi(query, p, temperature) for p in passages)
         for j in range(count):
             if j != i:
                 denominator += phi(positive, queries[j], temperature)

@@ -87,7 +87,7 @@ def test_the_scale_warms_up_from_1_with_the_steps_of_training_only(start):
         warming(batch)
     scales = [max(1.0, min(1.0, step / 4) / 0.02) for step in range(6)]
     assert scales[:3] == [1.0, 12.5, 25.0] and scales[-2:] == [50.0, 50.0]
-    assert temperatures == pytest.approx([1 / scale for scale in scales])
+    assert temperatures == pytest.approx([1 / s for s in scales])
     assert warming.steps == 6 and "steps" in warming.state_dict()
     assert objective(start).warmed(0.02) == 0.02
 

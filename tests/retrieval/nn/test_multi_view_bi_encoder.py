@@ -149,7 +149,7 @@ def test_flops_are_of_whole_or_of_truncated_vectors(start, when):
     for name, weight in {"queries": 0.5, "passages": 0.25}.items():
         prefix = {"queries": "query_", "passages": "passage_"}[name]
         rows = text_vectors(made, side(batch, prefix), k=5 if when == "after" else 1000)["sparse"]
-        expected = weight * sum((sum(column) / len(rows)) ** 2 for column in zip(*rows, strict=True))
+        expected = weight * sum((sum(c) / len(rows)) ** 2 for c in zip(*rows, strict=True))
         close(losses[f"flops.{name}"], expected)
 
 
@@ -164,7 +164,7 @@ def test_flops_of_shares_are_the_mean_of_each_ones_own(start, shares):
         size, total = -(-len(rows) // shares), 0.0
         own = [rows[first : first + size] for first in range(0, len(rows), size)]
         for share in own:
-            total += sum((sum(column) / len(share)) ** 2 for column in zip(*share, strict=True)) / len(own)
+            total += sum((sum(c) / len(share)) ** 2 for c in zip(*share, strict=True)) / len(own)
         close(losses[f"flops.{name}"], weight * total)
         assert (losses[f"flops.{name}"] > whole[f"flops.{name}"] * 1.01) == (shares > 1)
 

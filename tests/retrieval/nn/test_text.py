@@ -80,7 +80,7 @@ def test_occurrences_of_a_word_have_its_number(words):
         first, numbers = distinct(row, spans)
         written = [text(row[a:b]) for a, b in spans.tolist()]
         assert [text(row[a:b]) for a, b in first.tolist()] == list(dict.fromkeys(written))
-        assert [text(row[slice(*first[number].tolist())]) for number in numbers] == written
+        assert [text(row[slice(*first[n].tolist())]) for n in numbers] == written
         assert (np.diff(first[:, 0]) > 0).all()
 
 
@@ -88,7 +88,7 @@ class Entries(list):
     all_special_ids = (0,)
 
     def convert_ids_to_tokens(self, numbers):
-        return [self[number] for number in numbers]
+        return [self[n] for n in numbers]
 
 
 def test_words_may_be_of_letters_only_or_take_in_marks():

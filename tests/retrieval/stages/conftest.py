@@ -25,7 +25,7 @@ def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
     rows = {
         "id": [f"d{number}" for number in range(DOCUMENTS)],
-        "title": ["" if number % 4 == 0 else tiny_text(generator, 2) for number in range(DOCUMENTS)],
+        "title": ["" if n % 4 == 0 else tiny_text(generator, 2) for n in range(DOCUMENTS)],
         "text": [tiny_text(generator, int(words)) for words in generator.integers(3, 60, DOCUMENTS)],
     }
     Dataset.from_dict(rows).save_to_disk(str(folder / "arrow"))

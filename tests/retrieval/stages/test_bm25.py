@@ -185,7 +185,7 @@ def test_published_figures_are_met_to_four_decimals(real_data, tmp_path, name, m
         judged.setdefault(query, {})[document] = int(grade)
     texts = {row["_id"]: row["text"] for row in json_lines(folder / "queries.jsonl")}
     documents = [(row["_id"], row["title"], row["text"]) for row in json_lines(folder / "corpus.jsonl")]
-    write(tmp_path, documents, {query: texts[query] for query in judged})
+    write(tmp_path, documents, {q: texts[q] for q in judged})
     index(tmp_path, multifield=bool(multifield))
     search(tmp_path, tmp_path, depth=10, multifield=bool(multifield))
     run = {query: dict(ranking) for query, ranking in read_run(tmp_path / "run.trec").items()}

@@ -78,7 +78,7 @@ def test_teacher_scores_go_with_their_passages(inputs):
         row = rows[index]
         score = dict(zip(row["negatives"], row["negative_scores"], strict=True))
         score[row["positives"][0]] = row["positive_scores"][0]
-        chosen = [corpus[passage["text"]] for passage in example["passages"]]
+        chosen = [corpus[p["text"]] for p in example["passages"]]
         assert example["scores"] == [score[document] for document in chosen]
         around = [row["negatives"][((epoch + 1) * 3 + n) % 10] for n in range(3)]
         assert chosen == [row["positives"][0], *around]

@@ -45,7 +45,7 @@ def test_the_top_is_in_the_re_rankers_order_and_the_rest_follows_in_its_own(inpu
         scores = scorer.score(batches)[np.argsort(places)]
         expected = dict(zip(first, scores.tolist(), strict=False))
         assert dict(ranking[:8]) == pytest.approx(expected, abs=1e-5)
-    moved = [query for query in found if [d for d, _ in found[query]] != [d for d, _ in before[query]][:12]]
+    moved = [q for q in found if [d for d, _ in found[q]] != [d for d, _ in before[q]][:12]]
     assert len(moved) >= 4
 
 

@@ -121,8 +121,8 @@ def prose(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prose")
     rows = {
         "id": [f"p{number}" for number in range(60)],
-        "title": ["" if number % 2 else "Castle." for number in range(60)],
-        "text": [" ".join(sentence() for _ in range(1 + number // 2)) for number in range(60)],
+        "title": ["" if n % 2 else "Castle." for n in range(60)],
+        "text": [" ".join(sentence() for _ in range(1 + n // 2)) for n in range(60)],
         "url": ["Orbit."] * 60,
     }
     Dataset.from_dict(rows).save_to_disk(str(folder / "arrow"))
@@ -139,7 +139,7 @@ def test_ids_of_a_large_vocabulary_have_four_bytes(corpus, model, tmp_path, prog
 
 
 def sentences_of(row, *columns) -> list[list[int]]:
-    text = " ".join(row[column] for column in columns if row[column])
+    text = " ".join(row[c] for c in columns if row[c])
     encoded = [tiny_tokenizer()(one, add_special_tokens=False) for one in sentences_by_rules(text)]
     return [one["input_ids"] for one in encoded]
 
@@ -155,7 +155,7 @@ def test_a_document_in_spans_is_one_row_of_all_its_sentences(prose, model, tmp_p
         place, source = documents[row["document"]]
         sentences = sentences_of(source, "title", "text")
         assert row["chunk"] == 0 and row["input_ids"] == list(itertools.chain(*sentences))
-        assert row["sentences"] == [len(sentence) for sentence in sentences]
+        assert row["sentences"] == [len(s) for s in sentences]
         how = {"target": 24, "overshoot": True, "short_probability": 0.15}
         assert row["spans"] == packed(row["sentences"], generator=np.random.default_rng((42, place)), **how)
         assert len(row["spans"]) >= 2 and sum(row["spans"]) == len(sentences)

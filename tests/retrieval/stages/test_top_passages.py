@@ -50,7 +50,7 @@ def test_a_query_is_known_by_its_words_whatever_capitals_and_spaces(inputs, tmp_
 
 def test_the_first_query_that_is_not_used_stands_in_and_it_says_so(inputs, tmp_path, progress):
     facts, exhibit = _run(inputs, tmp_path / "out", progress, "no such", "who wrote ninjago", "nor this")
-    named = [(query["id"], query["found"]) for query in exhibit["queries"]]
+    named = [(q["id"], q["found"]) for q in exhibit["queries"]]
     assert named == [("q2", False), ("q1", True), ("q3", False)]
     assert facts == {"queries": 3, "found": 1, "passages": 3}
 
@@ -62,10 +62,10 @@ def test_a_query_that_finds_nothing_has_no_passages(inputs, tmp_path, progress):
 
 def test_what_nobody_judged_has_no_grade(inputs, tmp_path, progress):
     _, exhibit = _run(inputs, tmp_path / "all", progress, "who wrote ninjago", depth=3)
-    assert [passage["grade"] for passage in exhibit["queries"][0]["passages"]] == [0, 2, None]
+    assert [p["grade"] for p in exhibit["queries"][0]["passages"]] == [0, 2, None]
     del inputs["qrels"]
     _, exhibit = _run(inputs, tmp_path / "none", progress, "who wrote ninjago")
-    assert [passage["grade"] for passage in exhibit["queries"][0]["passages"]] == [None, None]
+    assert [p["grade"] for p in exhibit["queries"][0]["passages"]] == [None, None]
 
 
 def test_of_queries_with_the_same_words_the_first_is_shown(tmp_path):

@@ -74,7 +74,7 @@ def test_hours_are_those_computed_by_hand(everything_at_full, by_hand, stage, pa
         read = {"dataset": texts.params.get("dataset")} if texts else {}
         return node.stage == stage and params.items() <= {**stated, **read}.items()
 
-    node = next(node for node in everything_at_full.nodes if is_meant(node))
+    node = next(n for n in everything_at_full.nodes if is_meant(n))
     slow = assumed_throughput("v100" if by_hand == simlm_on_v100 else "h100")
     batching = Batching.of({}, slow.memory, packs=slow.packs)
     hours = [rates.hours(work(node, batching)) for rates in (slow.fastest, slow)]

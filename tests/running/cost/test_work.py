@@ -156,7 +156,7 @@ def test_every_node_of_every_paper_has_an_estimate_that_is_not_negative(everythi
 
     tiny = plan(select((), tables=(), rows=(), cells=()), scale=scale("tiny"), machine=Machine())
     for whole in (everything_at_full, tiny):
-        works = {node.fingerprint: work(node) for node in whole.nodes}
+        works = {n.fingerprint: work(n) for n in whole.nodes}
         assert len(works) > 1000
         for node in whole.nodes:
             found = works[node.fingerprint]

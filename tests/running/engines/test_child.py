@@ -29,8 +29,8 @@ def _wait(errand):
 
 def test_one_process_goes_on_after_artefacts_and_refusals_and_is_replaced_when_killed(workers, store, make):
     nodes = make(("bm25",)).nodes
-    light = [node for node in nodes if node.stage in LIGHT]
-    needs_others = next(node for node in nodes if node.inputs)
+    light = [n for n in nodes if n.stage in LIGHT]
+    needs_others = next(n for n in nodes if n.inputs)
     store.remember(nodes)
     processes = set()
     for node in (needs_others, *light):

@@ -128,7 +128,7 @@ def test_interrupted_it_ends_its_children_and_the_next_run_continues(make, store
     monkeypatch.delenv("HANG")
     plan = make(("bm25",))
     local.execute(plan, store, Progress(), Options(jobs=3))
-    assert all(store.state(node) == "stored" for node in plan.nodes)
+    assert all(store.state(n) == "stored" for n in plan.nodes)
 
 
 def test_a_second_signal_leaves_no_child_that_does_not_heed_the_first(make, store, monkeypatch):

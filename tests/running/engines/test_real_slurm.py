@@ -179,7 +179,7 @@ def test_shards_equal_the_whole_and_one_that_was_killed_is_tried_again(cluster, 
     killer.start()
     outcome = _run(parted, encoding)
     killer.join()
-    assert [node.fingerprint for node in outcome.run] == [encoding.fingerprint]
+    assert [n.fingerprint for n in outcome.run] == [encoding.fingerprint]
     assert _files(parted, encoding) == _files(whole, encoding)
     parts = parted.record(encoding)["facts"]["shards"]
     assert [part["shard"] for part in parts] == ["1/3", "2/3", "3/3"] and all(part["host"] for part in parts)

@@ -242,7 +242,7 @@ def test_shards_that_end_together_seal_the_artefact_once(new, monkeypatch):
         both.wait()
         results[number] = shared_work.build_shard(ENCODE, opened, work, part)
 
-    threads = [threading.Thread(target=end, args=(number,)) for number in (1, 2)]
+    threads = [threading.Thread(target=end, args=(n,)) for n in (1, 2)]
     for thread in threads:
         thread.start()
     for thread in threads:

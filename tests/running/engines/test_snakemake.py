@@ -46,7 +46,7 @@ def test_there_is_a_rule_a_stage_and_a_job_an_artefact_that_waits_for_its_inputs
     content, nodes = written(), make().nodes
     assert set(content["rules"]) - {"score"} <= STAGES.keys()
     built = [word for job in content["jobs"].values() for word in job["arguments"].split()]
-    assert sorted(built) == sorted(node.fingerprint for node in nodes)
+    assert sorted(built) == sorted(n.fingerprint for n in nodes)
     by_stage = {job["rule"]: job for job in content["jobs"].values()}
     [corpus] = {node.fingerprint for node in nodes if node.stage == "lucene_index" for node in node.parents()}
     assert by_stage["lucene_index"]["after"] == [f"done/corpus/{corpus}"]

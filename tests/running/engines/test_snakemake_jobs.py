@@ -37,7 +37,7 @@ def ends():
 def _arranged(ends, *, gpu="h100", **options):
     nodes = walk(ends)
     rates = assumed_throughput(gpu) if gpu else None
-    cost = Estimate(None, nodes, {node.fingerprint: work(node) for node in nodes}, rates)  # type: ignore[arg-type]
+    cost = Estimate(None, nodes, {n.fingerprint: work(n) for n in nodes}, rates)  # type: ignore[arg-type]
     return nodes, arrange(nodes, cost, **options)
 
 

@@ -217,7 +217,7 @@ def _of_other_run(
     parts, near = list[str](), list[Printed]()
     for printed in wrong:
         cells, stated = known_values[printed], printed.stated
-        is_cited = any(cell.row.role == "cited" for cell in cells)
+        is_cited = any(c.row.role == "cited" for c in cells)
         if is_cited and any(stated.is_near(known) for known in _known(cells)):
             known = _nearest(stated, map(_own, cells))
             text = f"{printed.series.name} {printed.value.text}"

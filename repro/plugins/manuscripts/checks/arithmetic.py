@@ -55,8 +55,8 @@ class Parts:
 
     def _fits(self, line: int) -> bool:
         cells, total = [part.values[line] for part in self.series], self.total.values[line]
-        is_exact = self.check == "sum" and not any(cell.decimals for cell in cells)
-        slack = Decimal() if is_exact else self._total(cell.half for cell in cells) + total.half
+        is_exact = self.check == "sum" and not any(c.decimals for c in cells)
+        slack = Decimal() if is_exact else self._total(c.half for c in cells) + total.half
         return abs(total.number - self.exact(line)) <= slack
 
     def without_one(self) -> Iterator["Parts"]:

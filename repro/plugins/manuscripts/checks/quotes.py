@@ -52,7 +52,7 @@ def numbered(manuscript: Manuscript, grids: Sequence[Grid]) -> list[Numbered]:
 
 def sentences(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
     for place, paragraph in manuscript.prose:
-        yield from ((place, sentence) for sentence in END.split(paragraph))
+        yield from ((place, s) for s in END.split(paragraph))
 
 
 def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Findings:

@@ -215,7 +215,7 @@ def lost_parts(manuscript: Manuscript) -> Findings:
 def unread_cells(tables: Sequence[SourceTable]) -> Findings:
     for table in tables:
         for cells in filter(None, (unread for _, unread in columns_of(table))):
-            shown = [repr(cell.text) for cell in cells]
+            shown = [repr(c.text) for c in cells]
             more = [f"{len(shown) - 2} others"] if len(shown) > 3 else shown[2:]
             verb = "is" if len(shown) == 1 else "are"
             says = f"{', '.join([*shown[:2], *more])} in a column of numbers {verb} not read"

@@ -40,7 +40,7 @@ def test_what_is_generated_is_the_same_everywhere(id):
 def test_judgements_are_about_documents_and_queries_that_exist(id):
     documents = {document.id for document in tiny.documents(id)}
     for topics in filter(lambda topics: topics.judgements, tiny.collection(id).topics.values()):
-        queries, judgements = {query.id for query in topics.queries}, topics.judgements
+        queries, judgements = {q.id for q in topics.queries}, topics.judgements
         assert {row.document for row in judgements} <= documents
         assert {row.query for row in judgements} == queries
         assert len({row[:2] for row in judgements}) == len(judgements)
@@ -62,11 +62,11 @@ def test_training_has_one_relevant_document_and_graded_sets_have_all_grades():
 @pytest.mark.parametrize("id", ["tiny/passage", "tiny/passage-many", "tiny/document", "tiny/wiki"])
 def test_no_evaluation_question_is_trained_on_nor_a_document_relevant_to_both(id):
     splits = tiny.collection(id).topics
-    trained = {query.text for query in splits["train"].queries}
+    trained = {q.text for q in splits["train"].queries}
     seen = {row.document for row in splits["train"].judgements}
     for name, topics in splits.items():
         if name != "train":
-            assert trained.isdisjoint(query.text for query in topics.queries)
+            assert trained.isdisjoint(q.text for q in topics.queries)
             best = max((row.grade for row in topics.judgements), default=0)
             if id == "tiny/document":
                 continue
@@ -97,15 +97,15 @@ def _has(text, answer):
 def test_every_judged_passage_contains_an_accepted_answer():
     texts = {document.id: document.text for document in tiny.documents("tiny/wiki")}
     for split in ("train", "dev"):
-        answers = {query.id: query.answers for query in tiny.queries("tiny/wiki", split)}
+        answers = {q.id: q.answers for q in tiny.queries("tiny/wiki", split)}
         for row in tiny.judgements("tiny/wiki", split):
-            assert any(_has(texts[row.document], answer) for answer in answers[row.query]), row
+            assert any(_has(texts[row.document], a) for a in answers[row.query]), row
     for query in tiny.queries("tiny/wiki", "test"):
         assert any(_has(text, answer) for text in texts.values() for answer in query.answers), query
 
 
 def test_the_hard_answers_trip_a_careless_matcher():
-    hard = {query.text: query for query in tiny.queries("tiny/wiki", "test")[-7:]}
+    hard = {q.text: q for q in tiny.queries("tiny/wiki", "test")[-7:]}
     documents = tiny.documents("tiny/wiki")
     texts = [document.text for document in documents]
     (accents,) = hard["who drew up the tower of velloume"].answers
@@ -119,7 +119,7 @@ def test_the_hard_answers_trip_a_careless_matcher():
 
 def test_some_queries_of_the_zero_shot_set_are_documents_and_bear_their_ids():
     texts = {document.id: document.text for document in tiny.documents("tiny/beir")}
-    same = [query for query in tiny.queries("tiny/beir", "test") if query.id in texts]
-    assert len(same) == 15 and all(texts[query.id] == query.text for query in same)
+    same = [q for q in tiny.queries("tiny/beir", "test") if q.id in texts]
+    assert len(same) == 15 and all(texts[q.id] == q.text for q in same)
     relevant = {row.query: row.document for row in tiny.judgements("tiny/beir", "test") if row.grade == 2}
-    assert all(relevant[query.id] != query.id for query in same)
+    assert all(relevant[q.id] != q.id for q in same)
