@@ -70,11 +70,11 @@ class Plan:
     def asked(self) -> int:
         """The number of stages that would run if rows shared none."""
         rows = grouped(((m.cell.row_path, m.seed), part) for m in self.measurements for part in m.parts)
-        exhibits = ([node] for node in self.exhibits.values())
+        exhibits = ([n] for n in self.exhibits.values())
         return sum(len(walk(parts)) for parts in (*rows.values(), *exhibits))
 
     def look(self, store: Store) -> None:
-        self.states = {node.fingerprint: store.state(node) for node in self.nodes}
+        self.states = {n.fingerprint: store.state(n) for n in self.nodes}
 
     def needed(self) -> list[Node]:
         """Return the nodes to run, inputs first."""
@@ -95,7 +95,7 @@ class Plan:
     @property
     def lacking(self) -> NodeObstacles:
         """The obstacles of the nodes to run."""
-        obstacles = (self.machine.obstacles.get(node.fingerprint) for node in self.needed())
+        obstacles = (self.machine.obstacles.get(n.fingerprint) for n in self.needed())
         return NodeObstacles(filter(None, obstacles))
 
 

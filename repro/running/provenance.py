@@ -239,7 +239,7 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
         return
     with underway.one_at_a_time(store.root):
         read_fingerprints = underway.awaited_inputs(store.root)
-        used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
+        used_nodes = [n for n in nodes if n.fingerprint in read_fingerprints]
         if used_nodes:
             reason = f"nothing is discarded: another run needs {errors.first_of(used_nodes, 1)}"
             raise errors.StoreError(f"{reason}. Wait until it has ended and repeat the command.")

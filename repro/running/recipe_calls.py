@@ -162,6 +162,6 @@ def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> errors.ManifestEr
     table = cell.table
     part = () if key == "unit" else ("rows", table.rows.index(cell.row))
     if getattr(cell.column, key) and not (key == "measure" and cell.column.id in cell.row.measures):
-        part = ("columns", [column.id for column in table.columns].index(cell.column.id))
+        part = ("columns", [c.id for c in table.columns].index(cell.column.id))
     location = ("tables", cell.paper.manifest.tables.index(table), *part, key)
     return yaml_file.fault_at(cell.paper.folder / "cells.yaml", location, f"cell {cell.id}: {reason}")

@@ -211,7 +211,7 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
     """Run each node's stage in a scratch folder and yield comparisons. May pin kernels of this process."""
-    if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
+    if any(store.record(n).get("facts", {}).get("kernels", {}).get("pins") for n in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
         for node in sample.nodes:

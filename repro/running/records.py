@@ -266,7 +266,7 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
     new_records = []
     for cell in plan.cells:
         for seed in {seed for _, seed in by_cell} if cell.column.mean_of else ():
-            parts = [by_cell.get((member, seed)) for member in member_cells(cell)]
+            parts = [by_cell.get((m, seed)) for m in member_cells(cell)]
             if None not in parts:
                 new_records.append(_average(cell, list(filter(None, parts))))
     return new_records
@@ -334,7 +334,7 @@ def _evaluations(plan: Plan) -> dict[str, list[Node]]:
 def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
     from repro.machine import kernels
 
-    paths = (store.path(node) / RECORD for node in walk(evaluations))
+    paths = (store.path(n) / RECORD for n in walk(evaluations))
     facts = [_facts(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
     environment = _environment() | {"kernels": kernels.merged(one["kernels"] for one in facts)}
     environment["software"] = environment["software"] | versions.joined(one["libraries"] for one in facts)

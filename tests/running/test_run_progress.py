@@ -28,8 +28,8 @@ def _lines(whole, tmp_path, capsys, fail=(), verbose=True):
             raise StageError(f"{node.stage} failed on purpose")
         return store.build(node, lambda directory: {"seconds": 30.0})
 
-    told = {"machine": whole.machine, "places": places(whole), "run": run}
-    outcome = ensure(whole.ends, store, TerminalProgress(verbose=verbose), **told)
+    shown = {"machine": whole.machine, "places": places(whole), "run": run}
+    outcome = ensure(whole.ends, store, TerminalProgress(verbose=verbose), **shown)
     return capsys.readouterr().err.splitlines(), outcome
 
 
@@ -52,10 +52,10 @@ def test_in_brief_a_row_has_one_line(tmp_path, capsys):
 
 def test_a_training_tells_its_steps_as_they_are_known(tmp_path):
     nodes = _planned(("hardneg.costa",), columns=1).nodes
-    told = [describe(n) for n in nodes if "max_steps" in n.params]
-    assert any("pretrain neighbours on tiny/text, 150 steps (" in line for line in told)
+    shown = [describe(n) for n in nodes if "max_steps" in n.params]
+    assert any("pretrain neighbours on tiny/text, 150 steps (" in line for line in shown)
     assert any(
-        re.search(r"finetune contrastive on tiny/passage/train, at most \d+ steps \(", t) for t in told
+        re.search(r"finetune contrastive on tiny/passage/train, at most \d+ steps \(", t) for t in shown
     )
     embedded = {id for node in nodes for id in collections(node)}
     assert embedded and all(id.startswith("tiny/") for id in embedded)

@@ -89,8 +89,11 @@ def in_words(value: Any) -> str:
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
     """Group parameters by the name of their step. Parameters without one get a heading."""
-    heading = "{}, not in settings.yaml", "statements without a parameter"
-    return graph.grouped((i.step or heading[not i.stage].format(i.stage), i) for i in items)
+    return graph.grouped((item.step or _heading(item.stage), item) for item in items)
+
+
+def _heading(stage: str) -> str:
+    return f"{stage}, not in settings.yaml" if stage else "statements without a parameter"
 
 
 def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:

@@ -132,7 +132,7 @@ def _relevant_passages(path: Path) -> dict[str, int]:
     shown = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if shown.get("kind") != "passages" or not all(q["found"] for q in shown["queries"]):
         return {}
-    first = [passage for query in shown["queries"] for passage in query["passages"] if passage["rank"] == 1]
+    first = [p for q in shown["queries"] for p in q["passages"] if p["rank"] == 1]
     return {"relevant": sum((p["grade"] or 0) > 0 for p in first)}
 
 

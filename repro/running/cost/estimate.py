@@ -119,8 +119,8 @@ def assumed_throughput(gpu: str) -> Throughput:
     trained = sorted(one.share for one in recorded["training"].values()) or rest
     words = [f"{kind} {one}" for kind, one in known.items()]
     words += [f"other trainings {_range(trained)}", f"the rest {_range(rest)}"]
-    recorded_words = f"recorded {f'{chip} ' * (chip != name)}shares"
-    basis = f"{name}, {recorded_words if known else _range(rest)} of {peak / 1e12:.0f} TFLOP/s"
+    shares = f"recorded {f'{chip} ' * (chip != name)}shares" if known else _range(rest)
+    basis = f"{name}, {shares} of {peak / 1e12:.0f} TFLOP/s"
     slow, fast = (
         Throughput(
             unit="GPU",
@@ -140,6 +140,7 @@ def assumed_throughput(gpu: str) -> Throughput:
 
 
 def rounded(value: float, digits: int = 2) -> str:
+    """Return e.g. "1,200" for 1234.5."""
     return "<0.01" if 0 < value < 0.01 else f"{float(f'{value:.{digits}g}'):,.15g}"
 
 
